@@ -75,7 +75,7 @@ cost: install ## what cells cost, CPU seconds and memory; with AGAINST=DIR in tu
 
 NUMBERS :=
 mutants: setup ## change one place of the program, 24 times, and list the changes that `make test` does not notice (hours)
-	@$(BIN)/python tests/support/mutants.py $(if $(NUMBERS),--only $(NUMBERS)) make test
+	@$(BIN)/python tests/support/mutants.py --near $(if $(NUMBERS),--only $(NUMBERS)) make test
 
 bench: setup-all ## measure this machine: speed, fixed cost, compile time, start-up time
 	cd scripts && ../$(BIN)/python -m bench

@@ -96,7 +96,8 @@ class TransportOptions(Part):
     initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
     the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for
     the sender (AccECN, over TCP); left out where it does not. cca_needs_ecn: the kernel replaces
-    the CCA without ECN; then both ends have it, but where marks are counted. pacing: for TCP, by
+    the CCA without ECN; then both ends have it, but where marks are counted.
+    cca_outgrows_receivers: its window may grow to all that a receiver's allows. pacing: for TCP, by
     TCP itself. idle_restart: whether an idle time reduces the congestion window; left out where the
     transport decides (TCP does, QUIC does not).
     """
@@ -106,6 +107,7 @@ class TransportOptions(Part):
     ecn: bool = False
     accurate_ecn: bool = field(default=False, metadata=UNLESS_OFF)
     cca_needs_ecn: bool = field(default=False, metadata=UNLESS_OFF)
+    cca_outgrows_receivers: bool = field(default=False, metadata=UNLESS_OFF)
     sack: bool = True
     pacing: bool = False
     fast_open: bool = False

@@ -25,8 +25,8 @@ class Queue(Part):
     can_be_inner: ClassVar[bool] = False
     is_drop_tail: ClassVar[bool] = False
 
-    limit_bytes: QueueBytes | None = None
-    limit_packets: Packets | None = None
+    limit_bytes: QueueBytes | None
+    limit_packets: Packets | None
     kind: str
 
     @property
@@ -86,6 +86,8 @@ class Qdisc(Queue):
     those of tc, the limit included: a name, and its number or word (None: the name alone).
     """
 
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
     kind: Literal["qdisc"] = "qdisc"
     discipline: DisciplineName
     arguments: Annotated[

@@ -98,7 +98,7 @@ def _burst_packets(cell: Cell, links: dict[Place, tuple[int, int]], every_s: flo
     window of each bottleneck, what it holds and what is on its way, as the fastest link carries it.
 
     A connection that a proxy splits has a window of its own, what the proxy buffers, and its ACKs
-    come from there as fast.
+    come from there as fast. One whose CCA outgrows its receiver sends what that receiver buffers.
     """
     fastest_bps = max((rate_bps for rate_bps, _ in links.values()), default=0)
     first = sum(_at_once(flow) * flow.options.initial_window_packets for flow in cell.flows)
@@ -112,14 +112,18 @@ def _burst_packets(cell: Cell, links: dict[Place, tuple[int, int]], every_s: flo
         packets = window / flow.frame_bytes
         windows[flow.bottleneck] = max(packets, windows.get(flow.bottleneck, 0))
         carried = max(carried, fastest_bps * every_s / (8 * flow.frame_bytes))
-    split = sum(
+    beyond = sum(
         _at_once(flow) * pep.buffer_bytes / flow.frame_bytes
         for pep in cell.peps
         for flow in cell.flows
         if flow.port in pep.ports
+    ) + sum(
+        _at_once(flow) * (flow.receiver_bytes or flow.waiting_bytes) / flow.frame_bytes
+        for flow in cell.flows
+        if flow.options.cca_outgrows_receivers
     )
-    if split > sum(windows.values()):
-        return first + (1 + ACKS) * min(split, carried)
+    if beyond > sum(windows.values()):
+        return first + (1 + ACKS) * min(beyond, carried)
     return first + min(sum(windows.values()), carried)
 
 

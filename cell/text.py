@@ -91,6 +91,9 @@ CcaName = Annotated[str, Pattern(r"^[a-z][a-z0-9_]*$", 15)]
 ParameterName = Annotated[str, Pattern(r"^[a-z][a-z0-9_]*$", 40)]
 """A parameter of a CCA: the name of a file below /sys/module/tcp_NAME/parameters."""
 
+VariableName = Annotated[str, Pattern(r"^[A-Za-z_][A-Za-z0-9_]*$", 100)]
+"""A variable of the environment."""
+
 SourceName = Annotated[str, Pattern(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\.c$", 64)]
 """The name of a C file without its folders."""
 

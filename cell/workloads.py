@@ -24,7 +24,15 @@ from .numbers import (
     TimeNs,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, Kinds, Part
-from .text import MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
+from .text import (
+    CommandWord,
+    MimeType,
+    ObjectPath,
+    ParameterName,
+    ProgramPath,
+    Sha256,
+    VariableName,
+)
 
 BROWSER, IPERF3 = "browser", "iperf3"
 """Programs other than the endpoints that a workload may need."""
@@ -41,6 +49,9 @@ MOST_STREAMS = 128
 
 MOST_PROGRAM_BYTES = 64 << 20
 """The largest size of the files of a flow's own programs, all together."""
+
+MOST_IMAGE_BYTES = 512 << 20
+"""The largest size of a container image's tar."""
 
 LEAST_PART = 0.99e-6
 """Least share of a flow in shared arrivals: the language's limit, less rounding."""
@@ -60,17 +71,33 @@ class ProgramFile(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramImage(Part):
+    """A container image that a program of the user's own finds as its file system.
+
+    path, sha256, bytes: of its tar, as of a `ProgramFile`. environment: the variables that it sets,
+    by name and value.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(1, MOST_IMAGE_BYTES)]
+    environment: Annotated[tuple[tuple[VariableName, CommandWord], ...], Range(0, 100)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCode:
     """Code of the user's own, at both ends of a flow.
 
     It needs permission, runs where it can be confined alone, and asks for no CCA and no buffer;
     only what its client sends and receives shows when it began and what arrived.
-    name: what the server is called. files: what both get. compute_ns: the longest time of the
+    name: what the server is called. files: what both get. images: what they find as their file
+    systems. compute_ns: the longest time of the
     host's processor that one of them may compute at one instant of the virtual clock.
     """
 
     name: str
     files: tuple[ProgramFile, ...]
+    images: tuple[ProgramImage, ...]
     compute_ns: int
 
 
@@ -481,6 +508,21 @@ class Iperf3Workload(Workload):
         if self.bytes is not None and rate_bps is not None:
             return self.bytes * 8 * NS // (rate_bps * connections)
         return (self.time_s or 0) * NS
+
+
+IMAGE_USER = 10_000
+"""Whom all files of a container image belong to, and who runs its programs."""
+IMAGE_DISKS = ("root0", "root1")
+"""The machine's disks with the file systems of images: its kernel takes no more."""
+
+
+def image_disks(cell: Cell) -> dict[str, str]:
+    """Return the disks on which a cell's machine finds the images of its programs, by the hashes of
+    their tars. Raises ValueError for more than there can be.
+    """
+    own = [flow.workload.own_code for flow in cell.flows if flow.workload.own_code is not None]
+    hashes = sorted({image.sha256 for code in own for image in code.images})
+    return dict(zip(hashes, IMAGE_DISKS[: len(hashes)], strict=True))
 
 
 def _plain(part: Any) -> dict[str, Any]:

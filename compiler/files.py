@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 LARGEST_BYTES = 256 << 20
 """Largest document that is read as a whole; a genuine one with 100,000 cells is a tenth of it."""
@@ -34,7 +34,7 @@ def content(path: Path) -> bytes:
     return found
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """Open a file that others may have put in place: a regular one, at once, and no link.
 
     Raises OSError.

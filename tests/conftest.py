@@ -53,7 +53,7 @@ FULL = (
 )
 
 # A busy machine is no failure of what a property says. `make test` tries fewer examples of each.
-settings.register_profile("few", deadline=None, max_examples=30)
+settings.register_profile("few", deadline=None, max_examples=20)
 settings.register_profile("many", deadline=None)
 
 

@@ -23,7 +23,7 @@ FILE = "grammar.json"
 def load() -> Lark:
     """Return the parser, from its kept tables if they are those of this grammar and this Lark."""
     text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
-    kept = json.loads(resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    kept = json.loads(resources.files("fairc.dsl.text").joinpath(FILE).read_text(encoding="utf-8"))
     if kept["of"] != _of(text):
         return _made(text)
     # JSON has texts for keys; these tables are indexed by numbers.

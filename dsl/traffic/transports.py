@@ -55,6 +55,8 @@ class Control:
     idle_timeout_ns: silence after which a connection over QUIC ends; None: it does not.
     own: a CCA of the user's own.
     needs_ecn: whether its CCA is one of the kernel that asks for ECN by itself.
+    outgrows_receivers: whether its CCA is one of the kernel whose window may grow to all that a
+    receiver's allows.
     image: of another QUIC stack.
     multipath: over Multipath TCP.
     resumed: the window that an earlier connection had (Careful Resume).
@@ -68,6 +70,7 @@ class Control:
     idle_timeout_ns: int | None = None
     own: model.OwnCca | None = None
     needs_ecn: bool = False
+    outgrows_receivers: bool = False
     image: str | None = None
     multipath: model.Multipath | None = None
     resumed: Size | None = None
@@ -138,8 +141,14 @@ def kernel_control(
     if use.entry is MODULE:
         own = own_module(use, given.span)
         return Control(transport, own.name, {}, given.span, own=own)
-    settings, needs_ecn = use.entry.given(use), use.entry.needs_ecn
-    return Control(transport, given.name, settings, given.span, needs_ecn=needs_ecn)
+    return Control(
+        transport,
+        given.name,
+        use.entry.given(use),
+        given.span,
+        needs_ecn=use.entry.needs_ecn,
+        outgrows_receivers=use.entry.outgrows_receivers,
+    )
 
 
 def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
@@ -261,6 +270,7 @@ def options_of(
         ecn=ecn,
         accurate_ecn=accurate_ecn,
         cca_needs_ecn=control.needs_ecn,
+        cca_outgrows_receivers=control.outgrows_receivers,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,

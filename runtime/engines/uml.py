@@ -9,7 +9,8 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.uml import (
     bytecode,
     confinement,
+    image_roots,
     kernel,
     machine,
     memory,
@@ -84,6 +86,7 @@ class UmlEngine:
         self._identities: dict[tuple[str, int | None, str, int | None], str] = {}
         self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
         self._own_versions: dict[str, str] = {}
+        self._roots: dict[str, Path] = {}  # file systems of images, by the hashes of their tars
         self.program_files: Path | None = None
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -101,7 +104,9 @@ class UmlEngine:
         booted = self._kernel_of(cell)
         own_programs.require_allowed(cell, self.allow_programs)
         cost_ns = guest_job.default_cost_ns(cell, variant)
+        own_programs.require_few_images(cell)
         identity = self._identity(variant, memory.machine_bytes(cell, variant), booted, cost_ns)
+        identity = own_programs.identity(identity, cell)
         return modules.identity(identity, self._modules_of(cell, booted))
 
     def emitted(self, cell: Cell) -> str:
@@ -254,11 +259,12 @@ class UmlEngine:
                 files={**modules.files(loaded), **own_programs.files(cell, self.program_files)},
             )
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
+            disks = self._disks_of(cell)
             cost_ns = cell.syscall_cost_ns or guest_job.default_cost_ns(cell, variant)
-            arguments = machine.kernel_arguments(variant, cost_ns, memory_bytes)
+            arguments = machine.kernel_arguments(variant, cost_ns, memory_bytes, disks)
             limits = guest_job.limits(cell, **own_programs.standstill(cell))
             error, lasted_ns = self._boot(
-                booted, variant, arguments, memory_bytes, folder, limits, core
+                booted, variant, arguments, memory_bytes, folder, limits, core, disks
             )
             error = own_programs.explained(cell, error)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
@@ -271,6 +277,14 @@ class UmlEngine:
             )
         began = lasted_ns >= guest_job.EPOCH_S * 10**9
         return Ended(error, console, virtual_s, error == guest_job.CRASHED and not began)
+
+    def _disks_of(self, cell: Cell) -> dict[str, Path]:
+        """Return the file systems of the images of a cell's programs, by the names of disks."""
+        assert self._kernel is not None, "prepare comes first"
+        with self._lock:
+            root = image.require(recipe.UML)
+            made = partial(image_roots.made, self._kernel, root, progress=self._progress)
+            return own_programs.disks(cell, self.program_files, self._roots, made)
 
     def _require_processes(self, cell: Cell) -> None:
         """Raise MachineFault where this host does not have the processes that the cell needs."""
@@ -287,12 +301,13 @@ class UmlEngine:
         folder: Path,
         limits: bounds.Limits,
         core: int | None,
+        disks: Mapping[str, Path],
     ) -> tuple[str, int]:
         """Run a machine to its end; return why it had to be stopped, or nothing, and the last
         reading of its clock, ns after the boot.
         """
         guest = machine.Machine(
-            booted, image.require(variant).root, folder, core, arguments, memory_bytes
+            booted, image.require(variant).root, folder, core, arguments, memory_bytes, disks
         )
         try:
             while True:

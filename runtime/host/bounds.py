@@ -73,11 +73,13 @@ def limits(
     lasts_s: float,
     idle_s: float = IDLE_S,
     console_bytes: int = CONSOLE_LIMIT,
-    standstill_s: float = STANDSTILL_CPU_S,
+    standstill_s: float | None = None,
     standstill_ns: int = 0,
 ) -> Limits:
     """Return the limits of a machine whose clock may show `latest_s`, and whose cell lasts
     `lasts_s`.
+
+    standstill_s: None: `STANDSTILL_CPU_S`, as it is when this is called.
     """
     cpu_s = CPU_S_FIXED + CPU_S_PER_VIRTUAL_S * lasts_s
     return Limits(
@@ -85,7 +87,7 @@ def limits(
         cpu_s,
         idle_s,
         console_bytes,
-        standstill_s=standstill_s,
+        standstill_s=STANDSTILL_CPU_S if standstill_s is None else standstill_s,
         standstill_ns=standstill_ns,
     )
 

@@ -203,6 +203,7 @@ _UNTOLD = (
     "sndbuf_limited_s",
     "app_limited_s",
     "busy_s",
+    "sent_bytes",
     "congestion_state",
     "congestion_events",
     "threshold_packets",

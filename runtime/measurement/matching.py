@@ -106,7 +106,11 @@ def match(
     certain = np.ones(len(downstream), np.bool_)
     if open_kinds.any():
         inputs = np.flatnonzero(open_kinds[up])
-        inputs = inputs[~_still_waiting(up[inputs], np.maximum(went - came, 0), waiting)]
+        waits = _still_waiting(up[inputs], np.maximum(went - came, 0), waiting)
+        if order == "all" and known.any():  # what came before one that has left waits no more
+            left_ns = upstream.time_ns[np.flatnonzero(found >= 0).max(initial=0)]
+            waits &= upstream.time_ns[inputs] > left_ns - ORDER_NS
+        inputs = inputs[~waits]
         outputs = np.flatnonzero(open_kinds[down])
         low_ns, high_ns = _windows(upstream, downstream, found, outputs, order)
         alike = Candidates(

@@ -195,6 +195,21 @@ class FlowRecord:
         """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy
 
+    def while_sending(self, ours: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the samples of a connection over QUIC while its server had something to send, at
+        least the first one.
+
+        ours: the connection's samples. What is left out: its last two round trips, in which its
+        last packets are in flight, and of a file what follows the moment at which all of it had
+        been sent. A loss then, or a queue that drains slowly, is repaired for many round trips.
+        """
+        samples = self.endpoints.samples
+        sending = samples.t_s[ours] <= samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
+        size = self.plan.workload.total_bytes(1) if self.is_greedy else None
+        if size is not None:
+            sending &= ~(samples.sent_bytes[ours] >= size)
+        return ours[: max(1, int(sending.sum()))]
+
     @property
     def demand_bps(self) -> float | None:
         """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`)."""

@@ -30,6 +30,7 @@ class Samples:
     allowed more than there was to send, because of the application, the send buffer or flow
     control.
     busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
+    sent_bytes: UDP payload sent, without packets declared lost, over QUIC.
     congestion_state: the kernel's, 0 Open to 4 Loss. congestion_events: reductions of the window
     over QUIC. threshold_packets: slow-start threshold; over TCP `NO_THRESHOLD` where there is none.
     model_state: of a CCA over QUIC that says so, an index into `STATES`; then what it estimates:
@@ -52,6 +53,7 @@ class Samples:
     sndbuf_limited_s: Floats
     app_limited_s: Floats
     busy_s: Floats
+    sent_bytes: Floats
     congestion_state: Floats
     congestion_events: Floats
     threshold_packets: Floats
@@ -133,6 +135,7 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "retransmits": _Source(("packets_lost",)),
         "rwnd_limited_s": _Source(("flow_limited_us",), _in(US)),
         "app_limited_s": _Source(("app_limited_us",), _in(US)),
+        "sent_bytes": _Source(("bytes_sent", "bytes_lost"), np.subtract),
         "congestion_events": _Source(("congestion_events",)),
         "threshold_packets": _Source(("ssthresh_bytes", "mtu"), _packets),
         "model_state": _Source(("state",)),

@@ -9,7 +9,8 @@
 
 T: the sum over connections of end - begin. begin: the connection's first sample after the warm-up;
 end: its last one. T': the same up to end', the last sample at least two of the connection's largest
-RTTs before its end, because a sender has nothing to send while its last packets are in flight. cap:
+RTTs before its end, and of a file the last before all of it had been sent, because a sender has
+nothing to send while its last packets are in flight or repaired. cap:
 the largest window that the CCA was given, packets; a window counts until the next sample, and a
 flow without a cap has 0. R, S: time for which the receive window and the send buffer held data
 back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited, tcpi_sndbuf_limited,
@@ -92,7 +93,7 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
             return _grown(samples.app_limited_s, ours)
         return _grown(samples.t_s, ours) - _grown(samples.busy_s, ours)
 
-    sent = [(t, _before_the_end(samples, ours) if t == "quic" else ours) for t, ours in spans]
+    sent = [(t, flow.while_sending(ours) if t == "quic" else ours) for t, ours in spans]
     parts = (
         (CAP, share(lambda t, ours: _at_cap_s(samples, ours, _cap(flow, t)), spans)),
         (RECEIVER, share(lambda _, ours: _grown(samples.rwnd_limited_s, ours), spans)),
@@ -100,14 +101,6 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
         (APPLICATION, share(idle_s, sent)),
     )
     yield from ((value, number) for value, number in parts if number is not None)
-
-
-def _before_the_end(samples: Samples, ours: Rows) -> Rows:
-    """Return a connection's samples without those of its last two round trips; at least the first
-    one.
-    """
-    last_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
-    return ours[: max(1, int((samples.t_s[ours] <= last_s).sum()))]
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -111,6 +112,7 @@ def _is_of_report(name: str) -> bool:
     return name in REPORTS or name.startswith(f"{FOLDER}/")
 
 
+@cache
 def _program() -> str:
     """Hash the code that makes reports, with the versions of the libraries and plug-ins that it
     uses.

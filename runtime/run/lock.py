@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,6 +124,7 @@ def digest(files: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
+@cache
 def installed(name: str) -> str | None:
     """Return the version of a Python library, or None when it is not installed."""
     try:
@@ -131,6 +133,7 @@ def installed(name: str) -> str | None:
         return None
 
 
+@cache
 def checkout(root: Path) -> dict[str, Any]:
     """Return the git commit that the code comes from, and whether files differ from it."""
     if not (root / ".git").exists():

@@ -72,8 +72,12 @@ def _swept(table: str, axes: Sequence[str]) -> tuple[SweptColumn, ...]:
 # The tables of a cell
 
 
-@cache  # opening one takes 15 ms
-def _writer() -> duckdb.DuckDBPyConnection:
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return the database of this process, for connections whose names are temporary.
+
+    To open one takes 15 ms: the cells of a run need hundreds of connections.
+    """
     return duckdb.connect(":memory:", config=dict(_CONFIG))
 
 
@@ -82,7 +86,7 @@ def write_series(folder: Path, series: Series) -> tuple[str, ...]:
 
     Raises OSError, duckdb.Error.
     """
-    with _writer().cursor() as own:
+    with _database().cursor() as own:
         for name, columns in series.items():
             arrays, values = _values(TABLES[name], [columns])
             body = ", ".join(f"{values[name]} AS {quoted(name)}" for name in values)
@@ -358,18 +362,15 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
     Otherwise a query that joins tables would have to qualify them. Raises TableError.
     """
-    connection = duckdb.connect(":memory:", config=dict(_CONFIG))
-    for name in TABLES:
+    connection = _database().cursor()
+    for name, table in TABLES.items():
         try:
             if not (folder / f"{name}.parquet").is_file():  # reading a pipe might never end
                 raise duckdb.IOException("it is not a regular file")
+            known = ", ".join(_text(column.name) for column in table.columns)
+            shown = "*" if name == "cells" else f"COLUMNS(lambda name: name IN ({known}))"
             rows = f"FROM {_FROM.format(_text(_pattern(folder / f'{name}.parquet')))}"
-            there = [row[0] for row in connection.execute(f"DESCRIBE SELECT * {rows}").fetchall()]
-            known = {column.name for column in TABLES[name].columns}
-            shown = [column for column in there if name == "cells" or column in known]
-            connection.execute(
-                f"CREATE VIEW {name} AS SELECT {', '.join(map(quoted, shown))} {rows}"
-            )
+            connection.execute(f"CREATE TEMPORARY VIEW {name} AS SELECT {shown} {rows}")
         except duckdb.Error as error:
             connection.close()
             message = str(error).splitlines()[0]
@@ -384,7 +385,7 @@ def current(folder: Path) -> bool:
     """Return whether the tables in a folder have every column of this version; False if one cannot
     be read.
     """
-    connection = duckdb.connect(":memory:", config=dict(_CONFIG))
+    connection = _database().cursor()
     try:
         for name, table in TABLES.items():
             file = _pattern(folder / f"{name}.parquet")

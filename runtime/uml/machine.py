@@ -7,9 +7,10 @@ import os
 import re
 import select
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fairc.compiler.files import opened
 from fairc.runtime.host import bounds, supervisor
@@ -27,11 +28,15 @@ LOOK_EVERY_S = 0.05
 
 
 def kernel_arguments(
-    variant: recipe.Variant, syscall_cost_ns: int | None = None, memory_bytes: int | None = None
+    variant: recipe.Variant,
+    syscall_cost_ns: int | None = None,
+    memory_bytes: int | None = None,
+    disks: Iterable[str] = (),
 ) -> list[str]:
     """Return the kernel's command line.
 
-    syscall_cost_ns: the virtual time of each system call; None: the variant's.
+    syscall_cost_ns: the virtual time of each system call; None: the variant's. disks: the names of
+    further ones that it reads; the kernel takes two.
     """
     cost_ns = variant.syscall_cost_ns if syscall_cost_ns is None else syscall_cost_ns
     return [
@@ -40,6 +45,7 @@ def kernel_arguments(
         "rdinit=/init",
         f"filedisk={IMAGE},{IMAGE},ro",
         f"filedisk={EXCHANGE},{EXCHANGE}",
+        *(f"filedisk={name},{name},ro" for name in disks),
         f"virtual-clock={CLOCK}",
         "time-travel=inf-cpu",
         f"time-travel-start={START_NS}",
@@ -58,6 +64,7 @@ class Machine:
 
     image: its root file system. folder: its own, with INITRD and EXCHANGE in it. core: where it
     runs, or None for anywhere. arguments: the kernel's command line. memory_bytes: its memory.
+    disks: further ones that it reads, by name. exchange: instead of the one in `folder`.
     """
 
     def __init__(
@@ -68,16 +75,19 @@ class Machine:
         core: int | None,
         arguments: list[str],
         memory_bytes: int,
+        disks: Mapping[str, Path] = MappingProxyType({}),
+        exchange: Path | None = None,
     ) -> None:
+        exchange = exchange or folder / EXCHANGE
         (folder / CLOCK).write_bytes(bytes(mmap.PAGESIZE))
         # Read, never mapped: the guest can make the file shorter. Opened before it can do anything.
         self._clock = os.open(folder / CLOCK, os.O_RDONLY)
         console = folder / "console"
         within = policy.of_machine(
             kernel.program,
-            reads={INITRD: folder / INITRD, IMAGE: image},
-            writes={EXCHANGE: folder / EXCHANGE, CLOCK: folder / CLOCK},
-            largest_bytes=max(memory_bytes, (folder / EXCHANGE).stat().st_size),
+            reads={INITRD: folder / INITRD, IMAGE: image, **disks},
+            writes={EXCHANGE: exchange, CLOCK: folder / CLOCK},
+            largest_bytes=max(memory_bytes, exchange.stat().st_size),
         )
         try:
             with (
@@ -164,21 +174,32 @@ def run_script(
     disk: Path,
     files: Mapping[str, bytes],
     room_bytes: int = mmap.PAGESIZE,
+    exchange: Path | None = None,
 ) -> ScriptRun:
     """Run a script of busybox as the first program of a machine, to its end.
 
     image: whose busybox runs it, with the memory that its variant has. arguments: the kernel's
-    command line. disk: the file system. files: what the initramfs holds besides, by path.
-    room_bytes: the size of the exchange.
+    command line. disk: what it reads. files: what the initramfs holds besides, by path.
+    room_bytes: the size of the exchange. exchange: a file that is the exchange instead and stays,
+    so that nothing of it is returned; the machine's user gets it.
     """
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
         folder = Path(scratch)
         entries = initramfs.script_entries(script, image.busybox.read_bytes(), files)
         (folder / INITRD).write_bytes(initramfs.pack(entries))
-        exchange = folder / EXCHANGE
-        with exchange.open("wb") as device:
-            device.truncate(room_bytes)
-        guest = Machine(kernel, disk, folder, None, arguments, image.variant.memory_bytes)
+        device = exchange or folder / EXCHANGE
+        if exchange is None:
+            with device.open("wb") as file:
+                file.truncate(room_bytes)
+        guest = Machine(
+            kernel,
+            disk,
+            folder,
+            None,
+            arguments,
+            image.variant.memory_bytes,
+            exchange=device,
+        )
         stopped = ""
         try:
             while not stopped:
@@ -189,5 +210,7 @@ def run_script(
         finally:
             guest.close()
         console = said(folder)
-        with opened(exchange) as left:
+        if exchange is not None:
+            return ScriptRun(console, stopped, b"")
+        with opened(device) as left:
             return ScriptRun(console, stopped, left.read(room_bytes))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.workloads import OwnCode
+from fairc.cell.workloads import IMAGE_DISKS, OwnCode, ProgramFile, ProgramImage, image_disks
 from fairc.compiler.files import opened
 from fairc.compiler.plan import Cell, Flow
 from fairc.runtime.host.faults import EngineUnavailable
 
-from . import confinement
+from . import confinement, image_roots
 
 SUFFIX = ".program"
 HARDLY_NS = 100_000_000
@@ -56,23 +56,63 @@ def files(cell: Cell, folder: Path | None) -> dict[str, bytes]:
     folder: what is below it are the files of the plan. Raises EngineUnavailable for one that is not
     there as the plan was compiled from it.
     """
-    wanted = {file.sha256: file.path for _, code in of(cell) for file in code.files}
-    found: dict[str, bytes] = {}
+    wanted = {file for _, code in of(cell) for file in code.files}
+    places = _places(wanted, folder)
+    return {file.sha256 + SUFFIX: places[file.sha256].read_bytes() for file in wanted}
+
+
+def _places(wanted: Collection[ProgramFile | ProgramImage], folder: Path | None) -> dict[str, Path]:
+    """Return where files of the plan are, by their hashes. Raises EngineUnavailable."""
+    sizes, found = {file.bytes for file in wanted}, dict[str, Path]()
     for path in sorted(folder.rglob("*")) if wanted and folder is not None else ():
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or not path.is_file() or path.stat().st_size not in sizes:
             continue
-        with opened(path) as file:
-            content = file.read()
-        sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 in wanted:
-            found[sha256 + SUFFIX] = content
-    for sha256, name in wanted.items():
-        if sha256 + SUFFIX not in found:
+        with opened(path) as content:
+            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        if any(sha256 == each.sha256 for each in wanted):
+            found[sha256] = path
+    for file in sorted(wanted, key=lambda each: each.path):
+        if file.sha256 not in found:
             raise EngineUnavailable(
-                (f"`{name}`, a file of a program, is not in {folder} as the plan names it",),
+                (f"`{file.path}`, a file of a program, is not in {folder} as the plan names it",),
                 "compile the experiment again, where its files are",
             )
     return found
+
+
+def require_few_images(cell: Cell) -> None:
+    """Raise EngineUnavailable for more images than a machine has disks for."""
+    names = sorted({image.path for _, code in of(cell) for image in code.images})
+    if len(names) > len(IMAGE_DISKS):
+        raise EngineUnavailable(
+            (f"the cell {cell.id} has {len(names)} container images, and uml runs two in a cell",),
+            "put programs of several flows into one image",
+        )
+
+
+def identity(machine: str, cell: Cell) -> str:
+    """Return the identity of a machine whose programs have images."""
+    if not any(code.images for _, code in of(cell)):
+        return machine
+    return hashlib.sha256(f"{machine} {image_roots.recipe()}".encode()).hexdigest()
+
+
+def disks(
+    cell: Cell,
+    folder: Path | None,
+    known: dict[str, Path],
+    make: Callable[[str, Path, str], Path],
+) -> dict[str, Path]:
+    """Return the file systems of a cell's images, by the names of the machine's disks.
+
+    folder: as of `files`. known: those that were made, by the hashes of the tars; gets the others.
+    make: makes one of the hash, the place and the name of a tar. Raises EngineUnavailable.
+    """
+    images = {image.sha256: image for _, code in of(cell) for image in code.images}
+    new = [image for sha256, image in images.items() if sha256 not in known]
+    for sha256, place in _places(new, folder).items():
+        known[sha256] = make(sha256, place, images[sha256].path)
+    return {disk: known[sha256] for sha256, disk in image_disks(cell).items()}
 
 
 def standstill(cell: Cell) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
 from fairc.runtime.formatting import listed
-from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
-from fairc.runtime.measurement.samples import Samples
 
-from .finding import Finding, busy, see, unread
+from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -117,12 +116,14 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
             planned = least if limit is None else limit
             sizes = [e[key] // reported for e in reports[event] if e.get(key) is not None]
             if min(sizes, default=planned) < planned:
+                why = or_virtual(
+                    measurement,
+                    "the system's limit applied",
+                    "raise net.core.wmem_max or rmem_max, or run the cell on `uml`",
+                )
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
-                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use"
-                    " an engine in"
-                    " virtual time",
+                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}: {why}",
                 )
 
 
@@ -177,7 +178,7 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             for limited_s, limit in (
                 (samples.rwnd_limited_s[ours[-1]], _RECEIVERS[flow.plan.transport]),
                 (samples.sndbuf_limited_s[ours[-1]], _SENDER),
-                (_hosts_s(samples, ours) if flow.is_greedy else 0.0, _HOSTS),
+                (_hosts_s(flow, ours) if flow.is_greedy else 0.0, _HOSTS),
             ):
                 share = limited_s / lifetime_s
                 if limit not in meant and share > LIMITED_SHARE:
@@ -198,8 +199,9 @@ def _meant(flow: Flow) -> frozenset[str]:
     options = flow.options
     window = options.receive_window_bytes
     first = options.initial_window_packets * segment_bytes(flow.mtu) > _FIRST_WINDOW
+    outgrown = options.cca_outgrows_receivers and flow.receive_buffer_bytes is None
     asked = {
-        _RECEIVERS[flow.transport]: window or first,
+        _RECEIVERS[flow.transport]: window or first or outgrown,
         _SENDER: flow.workload.paced,
         _HOSTS: window or flow.workload.paced or flow.rate_bps,
     }
@@ -227,13 +229,12 @@ def _cause(flow: Flow, limit: str) -> str:
     return f"the file sets no buffer, so {used_up}"
 
 
-def _hosts_s(samples: Samples, ours: NDArray[np.int64]) -> float:
+def _hosts_s(flow: FlowRecord, ours: NDArray[np.int64]) -> float:
     """Return how long the hosts of one connection left congestion control nothing to send, s.
 
     ours: the connection's samples. A server has nothing to send before the request arrives, nor
-    while its last packets are in flight, for an RTT or two: neither is a limit.
+    once it has sent everything: neither is a limit.
     """
-    ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
-    within = ours[samples.t_s[ours] <= ending_s]
-    limited_s = samples.app_limited_s[within]
-    return float(limited_s[-1] - limited_s[0]) if len(within) else 0.0
+    within = flow.while_sending(ours)
+    limited_s = flow.endpoints.samples.app_limited_s[within]
+    return float(limited_s[-1] - limited_s[0])

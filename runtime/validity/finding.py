@@ -40,6 +40,13 @@ def or_busy(measurement: Measurement) -> str:
     return "" if measurement.processing.computing_is_free else f", or {busy(measurement)}"
 
 
+def or_virtual(measurement: Measurement, cause: str, advice: str) -> str:
+    """Say why and what to do where hosts are of this machine; where computing takes no time, no
+    engine is better.
+    """
+    return busy(measurement) if measurement.processing.computing_is_free else f"{cause}; {advice}"
+
+
 def unread(measurement: Measurement) -> str:
     """Say why a program missed packets, and what to do."""
     free = measurement.processing.computing_is_free

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
-from .finding import Finding, see
+from .finding import Finding, busy, see
 
 BUSY_SHARE = 0.7
 
@@ -23,11 +23,11 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     which busy-waits for the results of its other end: where it runs, slots in which no flow runs
     are left out.
     """
-    busy = measurement.busy
-    counted = (busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)
+    cpu = measurement.busy
+    counted = (cpu.t_s > 0) & (cpu.t_s <= measurement.ended_s + SLOT_S)
     if any(flow.runs_iperf3 for flow in measurement.flows):
-        counted &= _flowing(measurement, busy.t_s)
-    share = busy.share[counted]
+        counted &= _flowing(measurement, cpu.t_s)
+    share = cpu.share[counted]
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
         yield Finding("flagged", f"the load of the machine was not recorded: {see('monitor.err')}")
@@ -35,10 +35,17 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
         yield Finding(
             "flagged",
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
-            f" (at most {share.max():.0%}), so its timing may depend on the machine: lower the"
-            f" rates, or"
-            " use `uml`, where computing takes no time",
+            f" (at most {share.max():.0%}), so its timing may depend on {_advice(measurement)}",
         )
+
+
+def _advice(measurement: Measurement) -> str:
+    """Say on what timing depends where a CPU has no time to spare, and what to do."""
+    if not measurement.processing.computing_is_free:
+        return "the machine: lower the rates, or use `uml`, where computing takes no time"
+    if measurement.cell.syscall_cost_ns:
+        return "the time of system calls: lower the rates, or `syscall_cost` of `hosts`"
+    return f"it: {busy(measurement)}"
 
 
 def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policers import PolicerRecord
 from fairc.runtime.measurement.qdisc import drops_since
 
-from .finding import Finding, busy, see, unread
+from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
@@ -72,12 +72,15 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
         different = differences(policer)
         if different:
             grave = different > MOST_DIFFERENT * captured
+            why = or_virtual(
+                measurement,
+                "packets that come at nearly the same time were policed in another order",
+                "run the cell on `uml`",
+            )
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"for {different} of {captured} packets, {name} decided otherwise than the"
-                " captures imply: packets that come at nearly the same time were policed in"
-                " another order;"
-                " run the cell on an engine in virtual time",
+                f" captures imply: {why}",
             )
 
 

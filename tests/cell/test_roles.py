@@ -58,6 +58,8 @@ BULK = "cca = reno  workload = bulk"
          25, 62_500 + 10),
         ("1Gbit/s", "flow one { over = udp  rate = 8Mbit/s  workload = bulk(packet: 100B) }", 100,
          25_000),
+        # What receivers buffer comes at once, as fast as 10 Gbit/s in front of the link carry it.
+        ("1Gbit/s", "flow one { cca = hybla  workload = bulk }", 100, 30_961 + 10 + 123_845),
         # 9,000 bytes take 18,844 of a socket, and 100 MiB are read at once.
         ("20Gbit/s", "flow one { over = udp  rate = 10Gbit/s  workload = bulk(packet: 9000B) }",
          100 / 3, 25_000),

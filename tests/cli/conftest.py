@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from invented_cells import InventedCells
+from pictures import without_drawing
 
 from fairc.__main__ import main
 from fairc.cli import console, interruption
 from fairc.compiler.record import Record
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store.folder import read_plan
+from fairc_fake.engine import FakeEngine
 
+__all__ = ["without_drawing"]
 RUN = "results/tiny"
 TINY = """fexp 1
 experiment tiny {
@@ -41,13 +45,23 @@ class Called:
 Fairc = Callable[..., Called]
 
 
+@pytest.fixture(scope="session")
+def invented(tmp_path_factory: pytest.TempPathFactory) -> InventedCells:
+    """The cells that the tests of this process have run."""
+    return InventedCells(tmp_path_factory.mktemp("invented"))
+
+
 @pytest.fixture
 def fairc(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    invented: InventedCells,
 ) -> Fairc:
     """Return a function that calls `fairc ARGUMENTS...` in an empty folder with `tiny.fexp`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(interruption, "begin", lambda: None)  # Ctrl-C is for the tests themselves
+    monkeypatch.setattr(FakeEngine, "run", lambda *each: invented.run(*each))
     monkeypatch.setenv("FAIRC_ENGINE", "fake")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("FAIRC_FAKE", raising=False)

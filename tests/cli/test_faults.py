@@ -184,3 +184,22 @@ def test_what_cells_in_virtual_time_need(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 5 << 20))
     with pytest.raises(faults.MachineFault, match="has 5 MiB of room"):
         faults.require(1 << 20, 1 << 20)
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/proc/nowhere"])
+def test_a_home_that_cannot_be_written_makes_no_library_talk(tmp_path: Path, home: str) -> None:
+    """A report's figures need matplotlib, which keeps files of its own there."""
+    names = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    code = "from fairc.runtime.report.render import PdfPages, render; print(PdfPages.__module__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment | {"HOME": home, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.startswith("matplotlib.")
+    assert (done.returncode, done.stderr) == (0, "")

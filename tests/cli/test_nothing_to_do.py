@@ -17,6 +17,7 @@ Fairc = Callable[..., Any]  # conftest.py
 RUN = Path("results/tiny")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_report_is_built_again_only_if_something_differs(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

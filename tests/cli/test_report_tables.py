@@ -95,9 +95,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=few(sorted(TABLES), "every"))
 def reported(
-    request: pytest.FixtureRequest, fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    fairc: Fairc,
+    kept: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    without_drawing: None,
 ) -> Path:
-    """A run with its page and its tables; the one named `every` has all of them."""
+    """A run with its page, without its figures, and its tables; the one named `every` has all of them."""
     name: str = request.param
     run = kept / name
     if not run.exists():

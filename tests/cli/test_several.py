@@ -40,6 +40,7 @@ def ids(page: str) -> list[str]:
     return re.findall(r'\bid="([^"]+)"', page)
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_all_run_and_are_reported_on_one_page(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ topology two(first = 1500B, slow = 1500B, last = 1500B, queue = fifo(10pkt), mor
   node server, client
   router left, right
   link server -- left {{ rate = 100Mbit/s  mtu = first }}
-  link left -> right {{ rate = 1Mbit/s  delay = 20ms + more  queue = queue  mtu = slow }}
+  link left -> right {{ rate = 1Mbit/s  delay = 20ms + more  queue = queue  mtu = slow  {change} }}
   link right -> left {{ rate = 1Mbit/s  delay = 20ms }}
   link right -- client {{ rate = 100Mbit/s  mtu = last }}
 }}
@@ -36,10 +36,10 @@ BULK = "cca = cubic  start = 0s  workload = bulk"
 
 
 def compiled(
-    topology: str = "", flow: str = BULK, sweep: str = ""
+    topology: str = "", flow: str = BULK, sweep: str = "", change: str = ""
 ) -> tuple[list[Cell], Diagnostics]:
     """Return the cells, none where there is an error, and what was found."""
-    text = TEXT.format(topology=topology, flow=flow, sweep=sweep)
+    text = TEXT.format(topology=topology, flow=flow, sweep=sweep, change=change)
     compilation = compilation_of(text)
     try:
         cells = list(compilation.cells())
@@ -48,8 +48,8 @@ def compiled(
     return cells, compilation.diagnostics
 
 
-def cell_of(topology: str = "", flow: str = BULK) -> Cell:
-    (cell,), _ = compiled(topology, flow)
+def cell_of(topology: str = "", flow: str = BULK, change: str = "") -> Cell:
+    (cell,), _ = compiled(topology, flow, change=change)
     return cell
 
 
@@ -194,6 +194,24 @@ def test_a_hop_holds_the_smallest_frames_whatever_the_mtu() -> None:
     impairment = interfaces(cell_of("last: 576B, more: 10s"))["left-right-eth1"].impairment
     assert impairment is not None
     assert impairment.limit_packets == -(-2_505_000 // 64)
+
+
+@pytest.mark.parametrize(
+    ("change", "times"),
+    [
+        ("at 4s { rate = 3Mbit/s }", 3),
+        ("at 4s over 2s { rate = 5Mbit/s }", 5),
+        ("every 4s for 1s { rate = 2Mbit/s }", 2),
+        ("at 4s { delay = 30.02s }", 3),
+        ("at 4s { rate = 500kbit/s }", 1),
+    ],
+)
+def test_a_hop_holds_what_the_fastest_and_longest_link_carries(change: str, times: int) -> None:
+    """A link whose rate or delay rises has more on its way than at first."""
+    impairment = interfaces(cell_of("more: 10s", change=change))["left-right-eth1"].impairment
+    assert impairment is not None
+    most = times * 2_505_000 // 64
+    assert 0.98 * most < impairment.limit_packets <= most + 1
 
 
 def test_buffers_grow_where_small_segments_take_more_than_twice_their_payload() -> None:

@@ -398,6 +398,13 @@ def test_claims_about_too_much_end_the_search_at_the_first_of_them() -> None:
     assert units == 1001
 
 
+def test_what_a_claim_looks_at_counts_as_steps() -> None:
+    """Each is about one configuration, but asks all of them."""
+    errors, units = many("where = x == {i}  holds = mean(goodput) > {i}bit/s")
+    assert errors == [("too-many", "checking this file takes more than 100,000 steps")]
+    assert 0 < units < 100_000 / 2_000
+
+
 def test_what_is_resolved_for_a_claim_counts_as_steps() -> None:
     """Means over 1,000 configurations each: few pairs of claim and configuration, much to do."""
     errors, units = many("for = mean  where = x < 900  holds = mean(goodput) > {i}bit/s")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from trees import tree_of
 
 from fairc.cell.queues import QUEUE_KINDS
 from fairc.cell.workloads import WORKLOAD_KINDS
@@ -55,7 +56,7 @@ def test_the_core_names_no_mechanism() -> None:
     for room in CORE:
         for path in sorted((ROOT / room).rglob("*.py")):
             place = str(path.relative_to(ROOT))
-            names = set(named(ast.parse(path.read_text(encoding="utf-8"))))
+            names = set(named(tree_of(path)))
             if names - STAYING.get(place, set()):
                 found[place] = names
     assert not found, "go through the registry of the family, or a hook of the mechanism"
@@ -99,7 +100,7 @@ def test_what_a_cell_runs_needs_the_standard_library_and_cell_alone() -> None:
     """It is copied beside programs and into guests, where nothing else of fairc is."""
     folder = ROOT / "mechanisms"
     for path in (*folder.glob("*/*/cell.py"), *folder.glob("*/*/agent.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import):
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names, path
             elif isinstance(node, ast.ImportFrom):

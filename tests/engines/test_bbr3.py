@@ -14,14 +14,14 @@ from fairc.runtime.measurement.samples import STATES
 
 SPEC = """fexp 1
 experiment bbr3 {
-  topology = bottleneck(rate: 20Mbit/s, rtt: 40ms, queue: fifo(2bdp))
+  topology = bottleneck(rate: 10Mbit/s, rtt: 40ms, queue: fifo(2bdp))
   flow a { over = quic  cca = bbr3  workload = bulk }
   flow b { over = quic  cca = bbr3  workload = bulk  start = 2s }
   duration = 40s
   measure = [goodput]
 }
 """
-RATE_BPS = 20e6
+RATE_BPS = 10e6
 RTT_S = 0.04
 
 

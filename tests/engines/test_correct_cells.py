@@ -64,6 +64,32 @@ experiment hybla {
 }
 """
 
+OUTGROWS = """fexp 1
+experiment outgrows {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 700ms, queue: fifo(1000pkt))
+  flow d { cca = hybla  workload = bulk }
+  duration = 6s
+  measure = [goodput]
+}
+"""
+RISING = """fexp 1
+experiment rate_rises {
+  topology = bottleneck(rate: 20Mbit/s, rtt: 1s, queue: fifo(100pkt)) with { link left -> right { at 500ms { rate = 60Mbit/s } } }
+  flow down { over = udp  rate = 55Mbit/s  start = 0s  workload = bulk }
+  flow up   { from = client  to = server  over = udp  rate = 18Mbit/s  start = 0s  workload = bulk }
+  duration = 2500ms
+  measure  = [throughput]
+}
+"""
+THIN = """fexp 1
+experiment thin {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 400ms)
+  flow voice { over = udp  rate = 5Mbit/s  workload = bulk(packet: 100B) }
+  duration = 2s
+  measure  = [datagrams.lost, throughput]
+}
+"""
+
 
 def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
     """Run the cells of a spec; each must be valid."""
@@ -109,3 +135,29 @@ def test_what_a_cca_and_a_queue_do_in_their_own_way(engine: Engine, tmp_path: Pa
     (measured,) = run(engine, HYBLA, tmp_path)
     (accepted,) = measured.flows[0].endpoints.reports["accepted"]
     assert accepted["initial_window_packets"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "full_frames"),
+    [(RISING, 2 * 20e6 * 0.5 / (8 * 1514)), (THIN, 1000)],
+    ids=["a rate that rises", "small packets"],
+)
+def test_a_delay_line_drops_nothing(
+    engine: Engine, tmp_path: Path, text: str, full_frames: float
+) -> None:
+    """More is under way than twice the first rate x delay in full frames."""
+    (measured,) = run(engine, text, tmp_path)
+    for queue in measured.queues:
+        assert not queue.behind.lost.any()
+    queue = measured.flows[0].queue
+    left_s, delivered_s = queue.left_s, np.sort(queue.seconds(queue.delivered))
+    under_way = np.arange(len(left_s)) - np.searchsorted(delivered_s, left_s)
+    assert under_way.max() > full_frames
+
+
+def test_a_window_that_outgrows_every_receiver(engine: Engine, tmp_path: Path) -> None:
+    """Over 700 ms, Hybla's window is 65,535 packets after the first acknowledgement."""
+    (measured,) = run(engine, OUTGROWS, tmp_path)
+    samples = measured.flows[0].endpoints.samples
+    assert samples.cwnd_packets.max() == 65_535
+    assert samples.rwnd_limited_s.max() > 1.0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from left_behind import flow_of
+from specs import compilation_of
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
-from fairc.runtime.measurement import Measurement
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.metrics import METRICS
 
@@ -72,3 +76,35 @@ def test_a_constant_rate_has_packets_of_its_size(measured: Measurement) -> None:
     assert gaps_s.mean() == pytest.approx(8 * 400 / 4e6, rel=0.01)
     # With `processing`, each gap is uniform in half to three halves of it.
     assert gaps_s.max() < 1.6 * 8 * 400 / 4e6
+
+
+DIRECT = """fexp 1
+experiment ping_direct_link {
+  sweep { rate = [1Mbit/s, 100Mbit/s] }
+  topology {
+    node server, client
+    router r1
+    link server -- r1, r1 -- client { rate = rate }
+  }
+  flow p { workload = ping(every: 50ms) }
+  duration = 5s
+  measure = [rtt.min, rtt.p99]
+}
+"""
+
+
+def test_a_ping_over_its_own_link_takes_four_transmissions(engine: Engine, tmp_path: Path) -> None:
+    """No capture sees the queue that it enters: what its host does, it knows by itself. Hosts take
+    up to 10 us for a packet.
+    """
+    for rate_bps, cell in zip((1e6, 100e6), compilation_of(DIRECT).cells(), strict=True):
+        folder = tmp_path / f"{rate_bps:g}"
+        folder.mkdir()
+        result = engine.run(cell, folder)
+        assert result.error == ""
+        measured = load(cell, result.artefacts)
+        assert validity.judge(measured) == ("valid", ())
+        request = MetricRequest(name="rtt", sessions=("p",))
+        found = {v.metric: v.value or 0.0 for v in METRICS["rtt"].compute(measured, request)}
+        taken_s = 4 * 8 * 98 / rate_bps
+        assert taken_s <= found["rtt.min"] <= found["rtt.p99"] <= taken_s + 25e-6

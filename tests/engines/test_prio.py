@@ -24,7 +24,7 @@ experiment classes {
   flow plain { over = udp               count = 20  workload = onoff(rate: 100Mbit/s, on: 100us, off: exponential(mean: 100ms), packet: 1500B) }
   flow other { over = udp  dscp = af11  count = 10  workload = onoff(rate: 100Mbit/s, on: 13us, off: exponential(mean: 10ms), packet: 186B) }
   flow back  { cca = reno  dscp = cs1  workload = bulk }
-  duration = 20s
+  duration = 10s
   measure  = [queue_delay]
 }
 """
@@ -64,7 +64,7 @@ def test_each_packet_begins_when_a_server_with_bands_begins_it(measured: Measure
     come_s, frames = queue.seconds(queue.entered), queue.entered.frame_bytes
     bands = np.array([BANDS.get(int(tos) >> 2, OTHERS) for tos in queue.entered.tos])
     for band in range(4):
-        assert (bands == band).sum() > 500
+        assert (bands == band).sum() > 200
     begun_s = served(come_s[kept], 8 * frames[kept] / queue.rate_bps, bands[kept])
     left_s = np.full(len(come_s), np.nan)
     left_s[queue.through.found >= 0] = queue.seconds(queue.left)[

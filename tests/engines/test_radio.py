@@ -17,6 +17,7 @@ from fairc.compiler import Cell
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.validity.radio import media
 
 SPEC = """fexp 1
 experiment radio {
@@ -231,6 +232,24 @@ def test_another_medium_makes_the_cell_invalid(measured: Measurement) -> None:
     assert any("aggregates should have been sent" in reason for reason in reasons)
 
 
+@pytest.mark.parametrize(("cost_ns", "late"), [(None, True), (1_000, True), (5_000, False)])
+def test_an_aggregate_may_be_as_late_as_a_system_call_takes(
+    measured: Measurement, cost_ns: int | None, late: bool
+) -> None:
+    """The last packet of each queue leaves 4 us later."""
+    changed = []
+    for queue in measured.queues:
+        if queue.aggregates is None:  # nothing but the slots of its plan is known
+            continue
+        times_ns = queue.left.time_ns.copy()
+        times_ns[-1] += 4_000
+        left = dataclasses.replace(queue.left, time_ns=times_ns)
+        changed.append(dataclasses.replace(queue, left=left))
+    cell = dataclasses.replace(measured.cell, syscall_cost_ns=cost_ns)
+    found = media(dataclasses.replace(measured, cell=cell, queues=tuple(changed)))
+    assert any("at other times than their aggregates" in each.reason for each in found) == late
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "law"),
     [
@@ -255,15 +274,15 @@ def test_loss_after_repair_is_a_power() -> None:
 
 
 def test_the_plan_has_a_stream_for_each_random_medium(cell: Cell) -> None:
-    media = {
+    drawn = {
         interface.address: interface.shaper.medium
         for node in cell.nodes
         for interface in node.interfaces
         if interface.shaper and interface.shaper.medium
     }
-    seeds = [medium.seed for medium in media.values() if medium.random]
+    seeds = [medium.seed for medium in drawn.values() if medium.random]
     assert len(seeds) == len(set(seeds)) == 2
-    assert all(medium.seed is None for medium in media.values() if not medium.random)
+    assert all(medium.seed is None for medium in drawn.values() if not medium.random)
 
 
 def queue_of(measured: Measurement, name: str, back: bool = False) -> QueueRecord:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -38,7 +38,7 @@ from referencequeues import (
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.matching import match
 from fairc.runtime.measurement.paths import Paths
-from fairc.runtime.measurement.pcap import parse
+from fairc.runtime.measurement.pcap import Packets, parse
 from fairc.runtime.measurement.queues import assemble
 from fairc.runtime.measurement.replay import DropTail
 from fairc.runtime.validity.buffers import buffer
@@ -161,6 +161,25 @@ def test_what_waits_in_a_full_queue_when_the_capture_ends_is_not_lost(
     cut = match(entered, left, int(waiting.sum()), "all", limit)
     assert cut.pending.tolist() == waiting.tolist()
     assert cut.lost.tolist() == (found < 0).tolist()
+
+
+def test_a_copy_that_others_have_passed_is_lost_and_does_not_wait() -> None:
+    """A server sends two equal SYN-ACKs long before the end. The first was dropped, as the second
+    one's place in the order shows, although as many packets wait at the end.
+    """
+
+    def packets(*numbers: tuple[int, int]) -> Packets:
+        columns = {each.name: np.zeros(len(numbers), np.int64) for each in fields(Packets)}
+        times_ms, columns["ip_id"] = np.array(numbers, np.int64).T
+        columns |= {"time_ns": times_ms * MS, "frame_bytes": columns["ip_id"] * 0 + 74}
+        return Packets(**columns)
+
+    entered = packets((0, 1), (1, 7), (2, 2), (3, 7), (4, 3), (5, 4), (6, 5))
+    left = packets((10, 1), (11, 2), (12, 7), (13, 3))
+    found = match(entered, left, 2, "all")
+    assert found.found.tolist() == [0, -1, 1, 2, 3, -1, -1]
+    assert np.flatnonzero(found.lost).tolist() == [1]
+    assert np.flatnonzero(found.pending).tolist() == [5, 6]
 
 
 @pytest.mark.parametrize("name", list(queues(Random(1))))

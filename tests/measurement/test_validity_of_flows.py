@@ -20,6 +20,7 @@ from fairc.cell.links import EMULATED_SLACK_NS, REAL_TIME_SLACK_NS, VIRTUAL_SLAC
 from fairc.compiler.plan import (
     Change,
     Distribution,
+    FileWorkload,
     Impairment,
     RequestsWorkload,
     Shaper,
@@ -333,6 +334,16 @@ def test_a_connection_limited_by_its_host(
         ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us", ""),
         # A SYN offers 64 KiB at most, so the first window waits for the receiver.
         ({"options": TransportOptions(initial_window_packets=50)}, "rwnd_limited_us", ""),
+        # Its window grows faster than any receiver's.
+        ({"options": TransportOptions(cca_outgrows_receivers=True)}, "rwnd_limited_us", ""),
+        (
+            {
+                "options": TransportOptions(cca_outgrows_receivers=True),
+                "receive_buffer_bytes": 500_000,
+            },
+            "rwnd_limited_us",
+            "`receive_buffer = 500000B` of `hosts` is too small",
+        ),
         (
             {"receive_buffer_bytes": 500_000},
             "rwnd_limited_us",
@@ -384,10 +395,61 @@ def test_a_quic_connection_limited_by_its_hosts(
     assert (words in reasons) == (expected == "flagged")
 
 
+@pytest.mark.parametrize(("lost_bytes", "expected"), [(0, "valid"), (1_500, "flagged")])
+def test_hosts_that_have_sent_everything_do_not_limit(
+    tmp_path: Path, lost_bytes: int, expected: str
+) -> None:
+    """Half of its time goes by after all of a file has been sent, unless a part of it was lost."""
+    made = crowded(transports=("tcp", "quic"))
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=FileWorkload(bytes=1_000_000))))
+
+    def send(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            all_sent = event["t_ns"] > 2_000 * MS
+            event["bytes_sent"] = 1_001_000 if all_sent else 900_000
+            event["bytes_lost"] = lost_bytes
+            event["app_limited_us"] = 1_500_000 if all_sent else 0
+
+    found, reasons = verdict(made, tmp_path, edit_lines("b.server.ndjson", send))
+    assert ("limited by its hosts" in reasons) == (expected == "flagged"), (found, reasons)
+
+
 def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
     change = edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"] * 71 // 100))
     found, reasons = verdict(crowded(), tmp_path, change)
     assert (found, "over 70% busy in 43 of 43 slots" in reasons) == ("flagged", True)
+
+
+@pytest.mark.parametrize(
+    ("slack_ns", "cost_ns", "words"),
+    [
+        (REAL_TIME_SLACK_NS, None, "the machine: lower the rates, or use `uml`"),
+        (VIRTUAL_SLACK_NS, 8_000, "lower the rates, or `syscall_cost` of `hosts`"),
+        (VIRTUAL_SLACK_NS, None, "computing takes no time on this engine, so this is a fault of"),
+    ],
+)
+def test_what_a_busy_machine_can_do_is_said_for_its_engine(
+    tmp_path: Path, slack_ns: int, cost_ns: int | None, words: str
+) -> None:
+    made = crowded()
+
+    def change(folder: Path) -> None:
+        (folder / "system.json").write_text(json.dumps({"slack_ns": slack_ns}))
+        edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"]))(folder)
+
+        def limit(event: dict[str, Any]) -> None:
+            if event["event"] == "listening":
+                event["send_buffer_bytes"] = 2
+
+        edit_lines("a.server.ndjson", limit)(folder)
+
+    made = replace(made, cell=replace(made.cell, syscall_cost_ns=cost_ns))
+    _, reasons = verdict(made, tmp_path, change)
+    (load_of_it,) = [line for line in reasons.splitlines() if "70% busy" in line]
+    (limited,) = [line for line in reasons.splitlines() if "a send buffer of 1 bytes" in line]
+    assert words in load_of_it
+    assert ("`uml`" in load_of_it) == ("`uml`" in limited) == (slack_ns == REAL_TIME_SLACK_NS)
 
 
 def test_a_late_client(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from trees import tree_of
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/build/plugins.md").read_text(encoding="utf-8")
 INTERFACE = set(re.findall(r"`(fairc(?:\.[a-z_]+)*)`", PAGE.partition("may import")[2]))
@@ -18,7 +20,7 @@ PACKAGES = {path.parent.name for path in (ROOT / "plugins").glob("*/*/__init__.p
 
 def imported(path: Path) -> Iterator[str]:
     """Yield what a file imports from other packages: modules, and members of modules."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

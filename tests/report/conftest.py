@@ -16,20 +16,19 @@ from typing import Any, cast
 import duckdb
 import pytest
 from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
+from pictures import page_width, without_drawing
 
 from fairc.compiler import plan
 from fairc.compiler.plan import cell_json
 from fairc.dsl.model.names import base, label_of, on_machine
 from fairc.mechanisms.queues.fifo.cell import Fifo
-from fairc.runtime.report.figures import Drawing
-from fairc.runtime.report.figures.style import WIDTHS
-from fairc.runtime.report.render import Rendered
 from fairc.runtime.run.history import as_declared
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.tables import axis_columns, quoted
 
 SLOT_S = 0.1
 RATE_BPS = 1_000_000
+__all__ = ["page_width", "without_drawing"]
 
 SCHEMAS = {
     name: ", ".join(f"{column.name} {column.type}" for column in table.columns)
@@ -430,18 +429,6 @@ def write_run(path: Path, spec: Spec) -> Path:
 
 
 Maker = Callable[..., Path]
-
-
-@pytest.fixture
-def without_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are empty pictures: to draw them is most of the work of a page."""
-
-    def empty(drawing: Drawing, *, svg: bool, pages: object) -> Rendered:
-        text = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt" />'
-        assert svg and pages is None
-        return Rendered(drawing, dict.fromkeys(WIDTHS, text))
-
-    monkeypatch.setattr("fairc.runtime.report.render._render", empty)
 
 
 @pytest.fixture(scope="session")

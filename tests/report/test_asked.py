@@ -71,6 +71,7 @@ EVERY = """
 """
 
 
+@pytest.mark.usefixtures("page_width")
 @pytest.mark.parametrize("suffix", few(["svg", "pdf"], "svg"))
 def test_every_figure_stands_on_the_page(make_run: Maker, suffix: str) -> None:
     path = run_of(make_run, EVERY)
@@ -87,6 +88,7 @@ def test_every_figure_stands_on_the_page(make_run: Maker, suffix: str) -> None:
     assert "10th percentile of fairness" in text
 
 
+@pytest.mark.usefixtures("page_width")
 @pytest.mark.parametrize(
     "bad",
     [

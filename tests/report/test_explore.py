@@ -59,11 +59,13 @@ def test_json_cannot_end_its_element() -> None:
     assert json.loads(text) == {HOSTILE: [HOSTILE, "\u2028", None]}
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_one_configuration_has_no_script(make_run: Maker) -> None:
     text = build(make_run(repeat=1, duration_s=2.0))[0].read_text(encoding="utf-8")
     assert "<script" not in text and "script-src" not in text
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_policy_lets_one_script_through(make_run: Maker) -> None:
     path = make_run(sweep={"x": (HOSTILE, "b")}, repeat=1, duration_s=2.0)
     text = build(path)[0].read_text(encoding="utf-8")

@@ -140,13 +140,13 @@ def test_every_figure_at_every_width(
 
 def fonts_of(pdf: bytes) -> list[TTFont]:
     """Return the fonts that are embedded in a PDF."""
-    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    streams = re.findall(rb"stream\r?\n(.*?)\nendstream", pdf, re.DOTALL)
     unpacked = [zlib.decompress(one) for one in streams if one.startswith(b"\x78")]
     return [TTFont(io.BytesIO(one)) for one in unpacked if one.startswith(b"\0\1\0\0")]
 
 
 def test_files_are_the_same_each_time(make_run: Maker) -> None:
-    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=5.0)
+    path = make_run(repeat=2, duration_s=5.0)
     formats = ("html", "md", "svg", "pdf")
     first = {p: p.read_bytes() for p in build(path, formats)}
     second = {p: p.read_bytes() for p in build(path, formats)}

@@ -160,6 +160,7 @@ def test_what_is_asked_for_comes_first_where_it_tells_all_configurations_apart(
     assert picture(path).name == name
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_picture_comes_before_words_and_tables(make_run: Maker) -> None:
     path = make_run(sweep={"n": ("1", "2", "3", "4")}, repeat=1, duration_s=1.0)
     page = build(path)[0].read_text(encoding="utf-8")
@@ -256,6 +257,7 @@ def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
     assert set(cast(Any, first.options["facet"])) == {"n", "tcps"}
 
 
+@pytest.mark.usefixtures("page_width")
 @pytest.mark.parametrize(("values", "marks"), [(("1", "2", "3", "4"), True), (("1", "2"), False)])
 def test_the_picture_is_offered_for_choosing_where_it_has_marks(
     make_run: Maker, values: tuple[str, ...], marks: bool
@@ -265,6 +267,7 @@ def test_the_picture_is_offered_for_choosing_where_it_has_marks(
     assert ("data-pick" in picture) == marks == ("or in the picture" in page)
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_configuration_without_a_value_has_a_tile_with_the_reason(make_run: Maker) -> None:
     why = "the sessions never competed"
     path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})

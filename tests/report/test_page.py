@@ -66,6 +66,7 @@ def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.usefixtures("page_width")
 def test_hostile_texts_stay_text(make_run: Maker) -> None:
     """No name can hold any of it; values of a sweep can, and all else that people read."""
     path = make_run(

@@ -219,6 +219,7 @@ def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     )
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_page_and_text_tell_the_same(path: Path) -> None:
     page, text = build(path, ("html", "md"))
     for told in (page.read_text(), text.read_text()):

@@ -40,8 +40,9 @@ def policed(path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("page_width")
 def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
-    subject = subject_of(policed(make_run()))
+    subject = subject_of(policed(make_run(repeat=1, duration_s=4.0)))
     assert buckets.KIND.is_due(subject)
     drawing = buckets.unasked(subject)
     svg = render(drawing).svg["page"]
@@ -52,7 +53,7 @@ def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
 
 
 def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
-    subject = subject_of(make_run())
+    subject = subject_of(make_run(repeat=1, duration_s=4.0))
     assert not buckets.KIND.is_due(subject)
     with pytest.raises(NothingToDraw):
         buckets.unasked(subject)

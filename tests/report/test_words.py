@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from fairc.compiler import plan
 from fairc.dsl.model.names import labels_of_nodes
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
@@ -35,6 +37,7 @@ def drawn(path: Path, kind: str, metric: str, **options: Any) -> Drawing:
     return found
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_a_remark_that_repeats_is_one_footnote(make_run: Maker) -> None:
     why = {(i, 1): f"the sessions competed for {i + 3} slots only" for i in (0, 1)}
     path = make_run(sweep={"n": ("1", "2", "3", "4")}, undefined=why, repeat=1, duration_s=1.0)

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from trees import tree_of
+
 ROOMS = ("dsl", "mechanisms", "words", "compiler", "runtime", "fairc/cli", "plugins")
 PREFIXES = {
     "Registry": "unknown-",
@@ -28,11 +30,7 @@ REPORTING: Functions = {"reject": {0}, "warn": {0}}
 
 def of_rooms(root: Path) -> dict[str, list[str]]:
     """Return every code that the rooms can report, with the places (`file:line`) that report it."""
-    trees = {
-        path: ast.parse(path.read_text(encoding="utf-8"))
-        for room in ROOMS
-        for path in sorted((root / room).rglob("*.py"))
-    }
+    trees = {path: tree_of(path) for room in ROOMS for path in sorted((root / room).rglob("*.py"))}
     local = {path: dict(_functions(tree)) for path, tree in trees.items()}
     public: Functions = defaultdict(set, REPORTING)
     for functions in local.values():

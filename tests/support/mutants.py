@@ -2,7 +2,9 @@
 lists the changes that it does not notice.
 
 The places are drawn from a seed, Python and Rust in proportion to their lines. A mutant is killed
-when the command fails or takes longer than `--most`. The files are changed where they are, one at a
+when the command fails or takes longer than `--most`. With `--near`, the tests that concern its file
+are run first (`concerning.py`; of Rust, the endpoints' own), and the command only if they let it
+live; without a command, such a mutant is a survivor of the tests that concern it. The files are changed where they are, one at a
 time, and restored; so files that are to be changed must have no changes of their own.
 """
 
@@ -18,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+from concerning import concerning
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ("cell", "dsl", "mechanisms", "words", "compiler", "runtime", "fairc/cli")
@@ -185,26 +189,38 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-def killed(mutant: Mutant, command: list[str], log: Path, most_s: float | None) -> bool:
-    """Tell whether a command notices a mutant; the file is as before afterwards."""
+def near(mutant: Mutant) -> list[str]:
+    """Return the command that runs the tests which concern a mutant's file; empty: none does."""
+    if mutant.path.suffix == ".rs":
+        manifest = str(ROOT / "endpoints" / "Cargo.toml")
+        return ["cargo", "test", "--release", "--quiet", "--manifest-path", manifest]
+    files = [str(path) for path in concerning(mutant.path)]
+    return [sys.executable, "-m", "pytest", "-qx", "-m", "not full", *files] if files else []
+
+
+def killed(mutant: Mutant, commands: list[list[str]], log: Path, most_s: float | None) -> bool:
+    """Tell whether one of some commands notices a mutant; the file is as before afterwards."""
     content = mutant.path.read_bytes()
     with log.open("wb") as output:
         try:
             mutant.path.write_bytes(mutant.applied())
-            done = subprocess.run(
-                command,
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                timeout=most_s,
-                check=False,
-            )
+            for command in commands:
+                done = subprocess.run(
+                    command,
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=most_s,
+                    check=False,
+                )
+                if done.returncode:
+                    return True
         except subprocess.TimeoutExpired:
             return True
         finally:
             mutant.path.write_bytes(content)
-    return done.returncode != 0
+    return False
 
 
 def main() -> None:
@@ -215,7 +231,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="of these, numbers from 1: 3,7")
     parser.add_argument("--most", type=float, help="s, after which a command is ended")
     parser.add_argument("--list", action="store_true", help="draw them, and run nothing")
-    parser.add_argument("command", nargs="*", default=["make", "test"])
+    parser.add_argument("--near", action="store_true", help="first the tests that concern a file")
+    parser.add_argument("command", nargs="*", help="make test, if --near is not given")
     given = parser.parse_args()
     mutants = [*enumerate(drawn(given.seed, given.number), 1)]
     if given.only:
@@ -232,7 +249,9 @@ def main() -> None:
     survivors = 0
     for number, mutant in mutants:
         print(f"{number:2}  {mutant.shown()}", end="", flush=True)
-        dead = killed(mutant, given.command, LOGS / f"{number}.log", given.most)
+        commands = [near(mutant)] if given.near else []
+        commands.append(given.command or ([] if given.near else ["make", "test"]))
+        dead = killed(mutant, [*filter(None, commands)], LOGS / f"{number}.log", given.most)
         survivors += not dead
         print(f"  {'killed' if dead else 'SURVIVES'}", flush=True)
     print(f"{len(mutants) - survivors} of {len(mutants)} killed; logs: {LOGS.relative_to(ROOT)}")

@@ -63,6 +63,8 @@ class Cca(Entry):
     growth: what its window grows with between losses: round trips, by a packet in each (`rounds`),
     or `time`, by its cube; `model`: it follows a model of the path; empty: in another way.
     own_window: whether it chooses the initial window by itself.
+    outgrows_receivers: whether its window may grow by more than what is acknowledged. A receiver's
+    window grows with what arrives, so it then limits the flow, however large the buffer is.
     """
 
     paces: bool = False
@@ -71,6 +73,7 @@ class Cca(Entry):
     restarts: bool = True
     growth: Literal["rounds", "time", "model", ""] = ""
     own_window: bool = False
+    outgrows_receivers: bool = False
     runs: bool = True
     lowered: tuple[CcaParameter, ...] = ()
 

@@ -94,6 +94,7 @@ KERNEL = [
             convert=lambda q: round(float(q.number) * 1000),
         ),
         own_window=True,  # RTT / rtt0, at least 1 (hybla_init)
+        outgrows_receivers=True,  # by 2^(RTT / rtt0) - 1 packets for each acknowledged one
     ),
     _cca("illinois", "TCP Illinois"),
     _cca("lp", "TCP Low Priority"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fairc.cell.numbers import Packets, QueueBytes
 from fairc.cell.queues import QUEUE_KINDS, Queue, check_one_limit
 
 
@@ -19,6 +20,8 @@ class Fifo(Queue):
     can_be_inner = True
     is_drop_tail = True
 
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
     kind: Literal["fifo"] = "fifo"
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fairc.cell.numbers import CodePoint, Range
+from fairc.cell.numbers import CodePoint, Packets, QueueBytes, Range
 from fairc.cell.part import Part
 from fairc.cell.queues import QUEUE_KINDS, InnerQueue, Queue, check_one_limit
 
@@ -40,6 +40,8 @@ class Prio(Queue):
     limit_bytes, limit_packets: one of them, what all bands hold together.
     """
 
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
     kind: Literal["prio"] = "prio"
     bands: Annotated[tuple[Band, ...], Range(2, MOST_BANDS)]
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 FILES, WORK = "/program", "/work"  # the former as in `cell.py`
+IMAGE_USER = 10_000
+"""Whom all files of a container image belong to, and who runs its programs."""
 
 AGENT = "/run/fairc/agent.py"
 """Of fairc's virtual machines: nowhere else does a program of a user's run."""
@@ -72,6 +74,7 @@ class Runner:
         self.epoch_ns, self.job = epoch_ns, description
         self.name: str = f"{description['flow']}.{description['side']}"
         self.is_server: bool = description["side"] == "server"
+        self.disk: str = description.get("disk", "")
         self.root = f"{ROOTS}/{self.name}"
         self.init, self.init_end = 0, -1
         self.stopping = False
@@ -118,12 +121,10 @@ class Runner:
         _mount("none", "/", "", MS_REC | MS_PRIVATE)
         root = self.root
         os.makedirs(root, mode=0o755)
-        _mount("tmpfs", root, "tmpfs", MS_NOSUID, "size=1m,mode=755")
-        for folder in ("dev", "etc", "old", "proc", "program", "run", "tmp", "usr", "var", "work"):
-            os.mkdir(f"{root}/{folder}")
-        for folder in ("bin", "lib", "lib64", "sbin"):
-            os.symlink(f"usr/{folder}", f"{root}/{folder}")
-        _mount("/usr", f"{root}/usr", "", MS_BIND)
+        if self.disk:
+            self._take_image()
+        else:
+            self._take_guest()
         self._devices()
         user = self.job["user"]
         for folder in ("work", "tmp", "dev/shm"):
@@ -133,14 +134,18 @@ class Runner:
         for descriptor in (self.out, self.err):  # so that it can open /dev/stdout
             os.fchown(descriptor, user, user)
         hosts = "".join(f"{address} {name}\n" for name, address in self.job["hosts"])
-        for name, text in (
-            ("hosts", "127.0.0.1 localhost\n" + hosts),
-            ("hostname", f"{self.job['side']}\n"),
-            ("passwd", f"root:x:0:0::/:/bin/sh\nuser:x:{user}:{user}::{WORK}:/bin/sh\n"),
-            ("group", f"root:x:0:\nuser:x:{user}:\n"),
-            ("resolv.conf", ""),
-            ("nsswitch.conf", "hosts: files\n"),
-        ):
+        texts = {
+            "hosts": "127.0.0.1 localhost\n" + hosts,
+            "hostname": f"{self.job['side']}\n",
+            "resolv.conf": "",
+        }
+        if not self.disk:
+            texts |= {
+                "passwd": f"root:x:0:0::/:/bin/sh\nuser:x:{user}:{user}::{WORK}:/bin/sh\n",
+                "group": f"root:x:0:\nuser:x:{user}:\n",
+                "nsswitch.conf": "hosts: files\n",
+            }
+        for name, text in texts.items():
             with open(f"{root}/etc/{name}", "w") as file:
                 file.write(text)
         kept = f"{ROOTS}/{self.name}.files"
@@ -151,7 +156,38 @@ class Runner:
             os.link(f"{INPUTS}/{sha256}.program", place)
         os.makedirs(kept, mode=0o755, exist_ok=True)
         _bind_read_only(kept, f"{root}{FILES}")
-        _mount("none", root, "", MS_REMOUNT | MS_RDONLY | MS_NOSUID)
+        if not self.disk:
+            _mount("none", root, "", MS_REMOUNT | MS_RDONLY | MS_NOSUID)
+
+    def _take_guest(self) -> None:
+        """Let its root be that of the guest, of which it sees /usr."""
+        root = self.root
+        _mount("tmpfs", root, "tmpfs", MS_NOSUID, "size=1m,mode=755")
+        for folder in ("dev", "etc", "old", "proc", "program", "run", "tmp", "usr", "var", "work"):
+            os.mkdir(f"{root}/{folder}")
+        for folder in ("bin", "lib", "lib64", "sbin"):
+            os.symlink(f"usr/{folder}", f"{root}/{folder}")
+        _mount("/usr", f"{root}/usr", "", MS_BIND)
+
+    def _take_image(self) -> None:
+        """Let its root be an image's files, over which it can write.
+
+        All that is mounted or written below it is a plain folder or file: whoever unpacked the
+        image saw to that.
+        """
+        root = self.root
+        below, above = f"{root}.image", f"{root}.written"
+        for folder in (below, above):
+            os.makedirs(folder, mode=0o755)
+        _mount(f"/dev/{self.disk}", below, "ext2", MS_RDONLY | MS_NOSUID | MS_NODEV)
+        options = f"size={FOLDER_SIZE},nr_inodes=16384,mode=755"
+        _mount("tmpfs", above, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        for folder in ("upper", "work"):
+            os.mkdir(f"{above}/{folder}", 0o755)
+        os.chown(f"{above}/upper", IMAGE_USER, IMAGE_USER)
+        layers = f"lowerdir={below},upperdir={above}/upper,workdir={above}/work"
+        _mount("overlay", root, "overlay", MS_NOSUID | MS_NODEV, layers)
+        _mount("tmpfs", f"{root}/dev", "tmpfs", MS_NOSUID, "size=64k,nr_inodes=64,mode=755")
 
     def _devices(self) -> None:
         """Give it the devices that do not lead out."""
@@ -256,7 +292,7 @@ class Runner:
                 signal.signal(number, signal.SIG_DFL)
             os.execvpe(command[0], command, self._environment())
         except OSError as error:
-            os.write(failure, _why_not(command[0], error).encode())
+            os.write(failure, _why_not(command[0], error, bool(self.disk)).encode())
         os._exit(127)
 
     def _environment(self) -> dict[str, str]:
@@ -394,17 +430,18 @@ ALIKE = ("GLIBC_TUNABLES", "OPENSSL_ia32cap")
 """Variables of the guest by which libraries choose the same code on every processor."""
 
 
-def _why_not(program: str, error: OSError) -> str:
-    """Return why a program cannot be started."""
+def _why_not(program: str, error: OSError, in_image: bool) -> str:
+    """Return why a program cannot be started; in_image: whether its root is an image's."""
+    where, lack = ("its image", "lacks") if in_image else ("the hosts", "lack")
     if error.errno == errno.ENOENT and os.path.exists(program):
         loader = _loader(program)
         if loader:
             return (
-                f"`{program}` cannot be started: the hosts lack {loader}, which it names:"
+                f"`{program}` cannot be started: {where} {lack} {loader}, which it names:"
                 " link it statically"
             )
     if error.errno == errno.ENOENT and "/" not in program:
-        return f"`{program}` is no program of the hosts; a file of yours is written `./{program}`"
+        return f"`{program}` is no program of {where}; a file of yours is written `./{program}`"
     return f"`{program}` cannot be started: {os.strerror(error.errno or 0)}"
 
 

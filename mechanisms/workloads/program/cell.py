@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from fairc.cell.document import Program
 from fairc.cell.model import Cell, Flow
 from fairc.cell.numbers import Range, SpanNs
+from fairc.cell.part import UNLESS_ABSENT
 from fairc.cell.seeds import stream_seed
 from fairc.cell.text import CommandWord
-from fairc.cell.workloads import WORKLOAD_KINDS, OwnCode, ProgramFile, Workload
+from fairc.cell.workloads import (
+    IMAGE_USER,
+    WORKLOAD_KINDS,
+    OwnCode,
+    ProgramFile,
+    ProgramImage,
+    Workload,
+    image_disks,
+)
 
 FILES = "/program"
 """Where a program finds the experiment's files."""
@@ -35,7 +44,8 @@ class ProgramWorkload(Workload):
     server, client: their commands; a word that begins with `./` is one of `files`, and what is in
     braces is replaced when they start. ready: what the server prints once it is ready; empty: it
     listens on its port. compute_ns: the longest time of the host's processor that one of them may
-    compute at one instant of the virtual clock.
+    compute at one instant of the virtual clock. server_image, client_image: where they find their
+    file system; None: in the guest's.
     """
 
     transports = ("tcp", "udp")
@@ -48,6 +58,8 @@ class ProgramWorkload(Workload):
     files: Annotated[tuple[ProgramFile, ...], Range(0, 100)] = ()
     ready: CommandWord = ""
     compute_ns: SpanNs
+    server_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
+    client_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a name in braces that stands for nothing."""
@@ -59,7 +71,14 @@ class ProgramWorkload(Workload):
     @property
     def own_code(self) -> OwnCode:
         """Its programs."""
-        return OwnCode(name=self.server[0], files=self.files, compute_ns=self.compute_ns)
+        return OwnCode(
+            name=self.server[0], files=self.files, images=self.images, compute_ns=self.compute_ns
+        )
+
+    @property
+    def images(self) -> tuple[ProgramImage, ...]:
+        """The images of its programs."""
+        return tuple(each for each in (self.server_image, self.client_image) if each is not None)
 
     def program(self, flow: Flow, cell: Cell, side: str) -> Program:
         """Return its server or its client as the conductor starts it."""
@@ -91,6 +110,11 @@ class ProgramWorkload(Workload):
             "start_ns": flow.start_ns,
             "stop_ns": flow.stop_ns,
         }
+        image = self.server_image if side == "server" else self.client_image
+        if image is not None:
+            description["user"] = IMAGE_USER
+            description["disk"] = image_disks(cell)[image.sha256]
+            description["environment"] = dict(image.environment) | description["environment"]
         return {
             "name": f"{flow.name}.{side}",
             "node": flow.server if side == "server" else flow.client,

@@ -1,15 +1,16 @@
-"""Declaration of `program`, and what its files have to be."""
+"""Declaration of `program`, and what its files and images have to be."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from fairc.cell.workloads import MOST_PROGRAM_BYTES, ProgramFile
-from fairc.dsl.core.attachments import attached
+from fairc.cell.workloads import MOST_IMAGE_BYTES, MOST_PROGRAM_BYTES, ProgramFile, ProgramImage
+from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import Lists, Quantities, Texts, refuse
 from fairc.dsl.core.problems import Gather, fail
@@ -19,6 +20,7 @@ from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
 from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
+from fairc.words import container_images
 
 from .cell import PLACEHOLDERS, ProgramWorkload
 
@@ -61,6 +63,18 @@ _COMMAND = Lists(CommandWords())
 SERVER = Parameter("server", _COMMAND, "its command, on the host `from`", required=True)
 CLIENT = Parameter("client", _COMMAND, "its command, on the host `to`", required=True)
 FILES = Parameter("files", Lists(Texts()), "further files of both", otherwise="none")
+SERVER_IMAGE = Parameter(
+    "server_image",
+    Texts(),
+    "a container image in a tar, which the server finds as its file system",
+    otherwise="the hosts' own",
+)
+CLIENT_IMAGE = Parameter(
+    "client_image",
+    Texts(),
+    "the same for the client",
+    otherwise="the hosts' own",
+)
 READY = Parameter(
     "ready",
     Texts(),
@@ -86,7 +100,9 @@ class Program(SimpleWorkload):
     @property
     def inputs(self) -> tuple[Input, ...]:
         """Its files."""
-        return tuple(Input(path=file.path, sha256=file.sha256) for file in self.part.files)
+        found = [(each.path, each.sha256) for each in self.part.files]
+        found += [(each.path, each.sha256) for each in self.part.images]
+        return tuple(Input(path=path, sha256=sha256) for path, sha256 in dict.fromkeys(found))
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what a program decides by itself."""
@@ -121,6 +137,11 @@ def _build(use: Use[WorkloadEntry]) -> Program:
     for name in use.given(FILES) or ():
         with gather.attempt():
             _attach(name, files)
+    images = dict[str, ProgramImage]()
+    for parameter in (SERVER_IMAGE, CLIENT_IMAGE):
+        if (tar := use.given(parameter)) is not None:
+            with gather.attempt():
+                images[parameter.name] = _image(tar)
     gather.finish()
     if sum(file.bytes for file in files.values()) > MOST_PROGRAM_BYTES:
         most = f"{MOST_PROGRAM_BYTES >> 20} MiB"
@@ -134,6 +155,8 @@ def _build(use: Use[WorkloadEntry]) -> Program:
         files=tuple(files[path] for path in sorted(files)),
         ready="" if ready is None else ready.value,
         compute_ns=use[CPU].ns,
+        server_image=images.get(SERVER_IMAGE.name),
+        client_image=images.get(CLIENT_IMAGE.name),
     )
     return Program(plan)
 
@@ -160,6 +183,15 @@ def _attach(name: Text, files: dict[str, ProgramFile], is_program: bool = False)
     is_program: whether it is started, and not only read.
     """
     content = attached(name, MOST_PROGRAM_BYTES, "a file of a program is beside the experiment")
+    path = _path(name)
+    if is_program:
+        _check_program(name, content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    files[path] = ProgramFile(path=path, sha256=sha256, bytes=len(content))
+
+
+def _path(name: Text) -> str:
+    """Return a file's path as a plan has it. Raises CompileError."""
     path = PurePosixPath(name.value).as_posix()
     if not _PATH.fullmatch(path) or len(path) > 200:
         fail(
@@ -168,10 +200,34 @@ def _attach(name: Text, files: dict[str, ProgramFile], is_program: bool = False)
             name.span,
             help="use letters, digits, `_`, `.`, `+` and `-`",
         )
-    if is_program:
-        _check_program(name, content)
-    sha256 = hashlib.sha256(content).hexdigest()
-    files[path] = ProgramFile(path=path, sha256=sha256, bytes=len(content))
+    return path
+
+
+_IMAGES = Contents[ProgramImage]()
+
+
+def _image(name: Text) -> ProgramImage:
+    """Read an image's documents. Raises CompileError."""
+    missing = f"write it there: `docker save IMAGE -o {name.value}`"
+    content = attached(name, MOST_IMAGE_BYTES, missing)
+    path = _path(name)
+
+    def read(sha256: str) -> ProgramImage:
+        try:
+            found = container_images.read(io.BytesIO(content))
+        except container_images.ImageError as error:
+            fail(
+                "bad-program",
+                f"`{name.value}` is no image that can be used",
+                name.span,
+                note=str(error),
+                help="`docker save IMAGE -o image.tar` writes one",
+            )
+        return ProgramImage(
+            path=path, sha256=sha256, bytes=len(content), environment=found.environment
+        )
+
+    return _IMAGES.of(name, content, read)
 
 
 def _check_program(name: Text, content: bytes) -> None:
@@ -201,8 +257,8 @@ def _check_program(name: Text, content: bytes) -> None:
 
 DECLARATION = WorkloadEntry(
     name="program",
-    summary="A server and a client of your own, from files beside the experiment",
-    parameters=(SERVER, CLIENT, FILES, READY, CPU),
+    summary="A server and a client of your own, from files or images beside the experiment",
+    parameters=(SERVER, CLIENT, FILES, SERVER_IMAGE, CLIENT_IMAGE, READY, CPU),
     build=_build,
     over_udp=True,
     has_rate=True,

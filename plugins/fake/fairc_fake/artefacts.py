@@ -305,12 +305,13 @@ def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
     if capture.point == "client":
         frames = [f for f in frames if f.flow.client == capture.node]
     records = sorted(((_when(capture, f), n, f) for n, f in enumerate(frames)))
+    ends = {name: (_octets(a), _octets(b)) for name, (a, b) in _addresses(cell).items()}
     with (folder / f"{capture.name}.pcap").open("wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAPLEN, 1))
         for at_ns, _, frame in records:
             seconds, ns = divmod(EPOCH_NS + at_ns, 10**9)
             length = frame.payload + HEADER_BYTES
-            packet = _packet(cell, frame)[:SNAPLEN]
+            packet = _packet(*ends[frame.flow.name], frame)[:SNAPLEN]
             file.write(struct.pack("<IIII", seconds, ns, len(packet), length) + packet)
     _counted(capture, trace, len(records), folder)
 
@@ -319,11 +320,12 @@ def _sent(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
     """Write the headers of what a host sends, and of an ACK of each segment that was not lost."""
     frames = [f for each in trace.frames.values() for f in each if f.flow.server == capture.node]
     records = []
+    ends = {
+        name: (int(IPv4Address(a)), int(IPv4Address(b)))
+        for name, (a, b) in _addresses(cell).items()
+    }
     for frame in frames:
-        client = next(n for n in cell.nodes if n.name == frame.flow.client).interfaces[0].address
-        source, target = (
-            int(IPv4Address(address)) for address in (frame.flow.address, client.partition("/")[0])
-        )
+        source, target = ends[frame.flow.name]
         ports, sequence, at_ns = (
             _ports(frame),
             frame.sequence & 0xFFFFFFFF,
@@ -363,11 +365,14 @@ def _when(capture: Capture, frame: Frame) -> int:
     return frame.entered_ns if capture.point == "entry" else frame.left_ns
 
 
-def _packet(cell: Cell, frame: Frame) -> bytes:
+def _addresses(cell: Cell) -> dict[str, tuple[str, str]]:
+    """Return the addresses of server and client by the name of a flow."""
+    own = {node.name: node.interfaces[0].address.partition("/")[0] for node in cell.nodes}
+    return {flow.name: (flow.address, own[flow.client]) for flow in cell.flows}
+
+
+def _packet(source: bytes, target: bytes, frame: Frame) -> bytes:
     """Return the headers of a data packet, and what identifies it."""
-    clients = {node.name: node.interfaces[0].address for node in cell.nodes}
-    flow = frame.flow
-    source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])
     ethernet = b"\x02\x00" + target + b"\x02\x00" + source + b"\x08\x00"
     length = frame.payload + HEADER_BYTES - len(ethernet)
     protocol, identification, segment = (_segment if _over_tcp(frame) else _datagram)(frame)
@@ -421,4 +426,4 @@ def _lines(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 
 def _json(path: Path, document: object) -> None:
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    path.write_text(json.dumps(document) + "\n")  # with an indent it takes ten times as long

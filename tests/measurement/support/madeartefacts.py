@@ -202,7 +202,7 @@ QUIC_SAMPLE = {
     "bytes_sent": 0,
     "packets_sent": 0,
     "packets_lost": 0,
-    "bytes_lost": None,
+    "bytes_lost": 0,
     "congestion_events": 0,
     "pacing_bps": None,
     "flow_limited_us": 0,
