@@ -32,6 +32,7 @@ STAYING = {
     "dsl/core/registry.py": {"fifo"},  # what other tools call droptail
     "compiler/engines.py": {"program"},  # what an engine lacks, by the word for it
     "runtime/uml/confinement.py": {"program"},  # a path
+    "runtime/uml/image_files.py": {"program"},  # a folder
     "runtime/uml/launcher.py": {"program"},  # what runs in the confinement
     "runtime/uml/namespaces.py": {"program"},  # the same
     "runtime/engines/host.py": {"fifo"},  # the kernel's module of bfifo and pfifo
