@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import time
+import warnings  # noqa: F401 - Python itself wants it later, where the root may be an image's
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
