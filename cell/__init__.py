@@ -16,7 +16,6 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     hosts          what flows need of the kernel of their hosts: sysctls, routes
     reading        how often captures are read, and what they hold until then
     roles, iperf3  the arguments of the programs of a flow
-    own_program  a program of the user's own: what runs, and what runs beside it
     network        nodes, addresses, routes, queues as plain data
     expansion      an experiment, and all that follows from it, as a document
     document       the types of that document: plain data, the same as JSON

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from . import document, iperf3, own_program, roles
+from . import document, iperf3, roles
 from .batch import divided, node_lines, route_line, word
 from .conductor import MOST_PATIENCE_NS
 from .diffserv import marking_lines
@@ -55,7 +55,6 @@ from .observation import MOST_PINGING_NS, PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 from .reading import Reading, reading
 from .seeds import stream_seed
-from .workloads import PROGRAM
 
 PROCESSING_NS = 10_000
 """Bound of a host's time for a packet if computing takes none and the file sets none: uniform in
@@ -195,7 +194,7 @@ def _lead_ns(cell: Cell) -> int:
         + PROXY_LEAD_NS * bool(cell.peps)
         + BROWSER_LEAD_NS * sum(flow.browser for flow in cell.flows)
         + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
-        + own_program.LEAD_NS * any(PROGRAM in flow.workload.programs for flow in cell.flows)
+        + max(flow.workload.lead_ns for flow in cell.flows)
         + LEAD_PER_PROGRAM_NS * roles.count(cell)
         + iperf3.early_ns(cell.flows)
     )

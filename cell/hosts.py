@@ -11,7 +11,7 @@ from .batch import line
 from .links import Interface
 from .model import LARGEST_BUFFER, Flow, Node, Pep, Route, TransportOptions
 from .numbers import Setting
-from .workloads import Iperf3Workload, ProgramWorkload
+from .workloads import Iperf3Workload
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
@@ -71,7 +71,7 @@ def is_tuned(flow: Flow) -> bool:
     """
     if isinstance(flow.workload, Iperf3Workload):
         return flow.transport == "tcp" and flow.workload.window_bytes is None
-    return flow.browser or isinstance(flow.workload, ProgramWorkload)
+    return flow.browser or flow.workload.own_code is not None
 
 
 def _least_send_buffer(senders: Sequence[Flow]) -> int:
@@ -284,7 +284,7 @@ def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iter
             initcwnd = 0
         if opens and options.cca_needs_ecn and not options.accurate_ecn:
             congctl = flow.cca or ""  # so the kernel asks for ECN
-        is_own = isinstance(flow.workload, ProgramWorkload) and flow.transport in KERNEL
+        is_own = flow.workload.own_code is not None and flow.transport in KERNEL
         if is_own and node.name in (flow.server, flow.client):
             congctl = flow.cca or ""  # its sockets do not ask for a CCA
         ecn = opens and options.ecn and not options.accurate_ecn and not congctl

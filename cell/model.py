@@ -32,7 +32,7 @@ from .numbers import (
     TimeNs,
     Tokens,
 )
-from .part import BY_KIND, UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .text import (
     Address,
     Base64,
@@ -53,15 +53,7 @@ from .text import (
     Text,
     Word,
 )
-from .workloads import (
-    BulkWorkload,
-    Iperf3Workload,
-    LoadWorkload,
-    OnOffWorkload,
-    PingWorkload,
-    VideoWorkload,
-    Workload,
-)
+from .workloads import AnyWorkload, LoadWorkload
 
 MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
@@ -233,7 +225,7 @@ class Flow(Part):
     transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
     cca: CcaName | None = None
     connections: Many = 1
-    workload: Workload = field(metadata=BY_KIND)
+    workload: AnyWorkload
     starts_ns: Annotated[tuple[TimeNs, ...], Range(1, 10_000)]
     stop_ns: TimeNs | None = None
     base_rtt_ns: TimeNs
@@ -275,9 +267,7 @@ class Flow(Part):
         """A packet of its data, bytes of IP: a datagram of the size that it has, else a full
         packet.
         """
-        sized = (BulkWorkload, Iperf3Workload, OnOffWorkload, PingWorkload)
-        own = self.workload.packet_bytes if isinstance(self.workload, sized) else None
-        return own or self.mtu
+        return self.workload.datagram_bytes or self.mtu
 
     @property
     def data_frame_bytes(self) -> int:
@@ -293,13 +283,10 @@ class Flow(Part):
     def sender_bytes(self) -> int | None:
         """The send buffer of each connection; None: it limits nothing.
 
-        A source that waits for its send buffer has one: a video server brings its own.
+        A source that waits for its send buffer has one: its own, or one for its path.
         """
-        if isinstance(self.workload, VideoWorkload):
-            return self.workload.send_buffer_bytes
-        if self.send_buffer_bytes is None and self.workload.paced:
-            return self.buffer_bytes
-        return self.send_buffer_bytes
+        given = self.workload.server_buffer_bytes or self.send_buffer_bytes
+        return self.buffer_bytes if given is None and self.workload.paced else given
 
     @property
     def receiver_bytes(self) -> int | None:

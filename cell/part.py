@@ -102,6 +102,3 @@ UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL = map(_unless, (absent, of
 """Metadata of fields that are not in the JSON where they have no value, so that they leave
 identities alone.
 """
-
-BY_KIND = {"discriminator": "kind"}
-"""Metadata of a field whose classes are told apart by their `kind`."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .processes import Processes
 
 ENDPOINTS, BROWSER = "fairc-endpoints", "fairc-browser"
-OWN_PROGRAM = "program"
-"""The role of what runs beside a program of the user's own (own_program.py)."""
 POLL_NS, MOST_POLL_NS = 20_000_000, 500_000_000
 
 
@@ -154,10 +152,10 @@ class Programs:
             command = [find_program(BROWSER, self.place)]
         elif role == "image":
             command = [sys.executable, "-P", "-m", "cell", "image"]
-        elif role == OWN_PROGRAM:
-            from .own_program import command_of  # which no other cell needs
-
-            command = command_of(os.path.dirname(os.path.dirname(__file__)))
+        elif role.startswith("cell."):  # the agent of a mechanism, beside this module
+            place = os.path.dirname(os.path.dirname(__file__))
+            code = f"import sys; sys.path.insert(0, {place!r}); from {role} import main; main()"
+            command = [sys.executable, "-S", "-E", "-P", "-c", code]
         description = self._describe(program["description"])
         # One argument of a program has at most 128 KiB.
         return [*command, "--epoch-ns", str(self.epoch_ns), description]

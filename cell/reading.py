@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .frames import SMALLEST_FRAME_BYTES, datagram_memory_bytes
 from .model import SAMPLE_EVERY_NS, Cell, Flow
 from .queues import queue_bytes
-from .workloads import LoadWorkload, OnOffWorkload, PingWorkload, ProgramWorkload
+from .workloads import LoadWorkload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def reading(cell: Cell) -> Reading:
 
 def datagrams_per_s(flow: Flow) -> float:
     """Return how many datagrams all connections of a flow over UDP send at most, 1/s."""
-    if isinstance(flow.workload, PingWorkload):
-        return flow.connections * NS / flow.workload.every_ns
-    rate_bps = min(filter(None, (flow.rate_bps, _own_rate_bps(flow))), default=0)
+    rate_bps = min(filter(None, (flow.rate_bps, flow.workload.peak_bps)), default=0)
     return flow.connections * rate_bps / (8 * flow.packet_bytes)
 
 
@@ -83,8 +81,9 @@ def _packets_per_s(cell: Cell, links: dict[Place, tuple[int, int]]) -> dict[Plac
     greedy: dict[Place, int] = {}
     for flow in cell.flows:
         place = flow.bottleneck
-        # A program sends datagrams as it likes: as many as pass.
-        if flow.transport == "udp" and not isinstance(flow.workload, ProgramWorkload):
+        # Datagrams without a rate are sent as one likes: as many as pass.
+        offered_bps = flow.workload.offered_bps(flow.connections, flow.rate_bps)
+        if flow.transport == "udp" and offered_bps is not None:
             found[place] += datagrams_per_s(flow)
         else:
             greedy[place] = min(flow.frame_bytes, greedy.get(place, flow.frame_bytes))
@@ -132,7 +131,9 @@ def _smallest_packets(cell: Cell, links: dict[Place, tuple[int, int]]) -> int:
     """Return what every ring holds at least."""
     bottlenecks = {flow.bottleneck for flow in cell.flows}
     passing_bps = max((links[place][0] for place in bottlenecks if place in links), default=0)
-    sent_bps = sum(_at_once(flow) * (flow.rate_bps or _own_rate_bps(flow)) for flow in cell.flows)
+    sent_bps = sum(
+        _at_once(flow) * (flow.rate_bps or flow.workload.peak_bps) for flow in cell.flows
+    )
     first = sum(_at_once(flow) * flow.options.initial_window_packets for flow in cell.flows)
     needed = first + SMALLEST_S * max(passing_bps, sent_bps) / (8 * SMALLEST_FRAME_BYTES)
     least, most = SMALLEST_PACKETS
@@ -157,8 +158,3 @@ def _at_once(flow: Flow) -> int:
     """Return how many connections a flow has at a time."""
     loads = isinstance(flow.workload, LoadWorkload)
     return flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
-
-
-def _own_rate_bps(flow: Flow) -> int:
-    """Return the rate at which a workload sends by itself, bit/s; 0: it has none."""
-    return flow.workload.rate_bps if isinstance(flow.workload, OnOffWorkload) else 0

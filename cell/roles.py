@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from . import own_program
 from .document import Forwarder, Program
 from .frames import frame_bytes
 from .links import Interface
@@ -16,8 +15,6 @@ from .workloads import (
     FileWorkload,
     LoadWorkload,
     OnOffWorkload,
-    PingWorkload,
-    ProgramWorkload,
 )
 
 SNAPLEN, MOST_SNAPLEN = 96, 9_216
@@ -66,8 +63,8 @@ def snaplen(cell: Cell) -> int:
 def server(flow: Flow, cell: Cell) -> Program:
     """Return a flow's server."""
     name = f"{flow.name}.server"
-    if isinstance(flow.workload, ProgramWorkload):
-        return own_program.described(flow, flow.workload, cell, "server")
+    if program := flow.workload.program(flow, cell, "server"):
+        return program
     if flow.image is not None:
         return Program(name=name, node=flow.server, role=IMAGE, description=_image(flow, "server"))
     role, own = SERVERS[flow.transport]
@@ -78,8 +75,8 @@ def server(flow: Flow, cell: Cell) -> Program:
 def client(flow: Flow, cell: Cell, read: Reading) -> Program:
     """Return a flow's client."""
     name = f"{flow.name}.client"
-    if isinstance(flow.workload, ProgramWorkload):
-        return own_program.described(flow, flow.workload, cell, "client")
+    if program := flow.workload.program(flow, cell, "client"):
+        return program
     if flow.image is not None:
         return Program(name=name, node=flow.client, role=IMAGE, description=_image(flow, "client"))
     role, own = CLIENTS[flow.transport]
@@ -287,7 +284,7 @@ def _udp_server(flow: Flow, cell: Cell) -> Fields:
         "stop_ns": _stop_ns(flow, cell),
     }
     # Sources with times of their own bring the size of their packets.
-    if not isinstance(flow.workload, OnOffWorkload | PingWorkload):
+    if "packet_bytes" not in flow.workload.plain():
         fields["packet_bytes"] = flow.packet_bytes
         if cell.processing_ns:  # at a constant rate it varies its gaps
             fields["gaps_seed"] = stream_seed(cell.seed, "gaps", flow.name)

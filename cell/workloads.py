@@ -1,14 +1,14 @@
-"""Workloads: what the connections of a flow transfer, as the plan and the endpoints have it."""
+"""Workloads: what all kinds of a plan have in common, and those without a folder of their own
+(mechanisms/workloads).
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 from .numbers import (
-    Buffer,
     MtuBytes,
     NotNegative,
     Probability,
@@ -23,7 +23,7 @@ from .numbers import (
     TestTime,
     TimeNs,
 )
-from .part import UNLESS_ABSENT, UNLESS_EMPTY, Part
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, Kinds, Part
 from .text import (
     CommandWord,
     MimeType,
@@ -34,8 +34,13 @@ from .text import (
     VariableName,
 )
 
-BROWSER, IPERF3, PROGRAM = "browser", "iperf3", "program"
-"""Programs other than the endpoints that a workload may need; PROGRAM: the user's own."""
+BROWSER, IPERF3 = "browser", "iperf3"
+"""Programs other than the endpoints that a workload may need."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .document import Program
+    from .model import Cell, Flow
 
 NS = 10**9
 
@@ -49,54 +54,66 @@ MOST_IMAGE_BYTES = 512 << 20
 """The largest size of a container image's tar."""
 
 LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit (words/workloads/requests.py) less
-rounding.
-"""
-
-
-class Carrier(Protocol):
-    """The flow that a workload is of, as far as it matters to it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def transport(self) -> str:
-        """Its transport."""
-        ...
-
-    @property
-    def connections(self) -> int:
-        """How many it has."""
-        ...
-
-    @property
-    def port(self) -> int:
-        """Its server's port."""
-        ...
-
-    @property
-    def client_address(self) -> str:
-        """Its client's address; empty: not known."""
-        ...
-
-    @property
-    def rate_bps(self) -> int | None:
-        """Its own limit, bit/s of IP."""
-        ...
+"""Least share of a flow in shared arrivals: the language's limit, less rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer(Part):
+class ProgramFile(Part):
+    """A file that programs of the user's own get.
+
+    path: from the folder of the experiment. sha256, bytes: of its content, which is in the folder
+    `spec` of a plan.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramImage(Part):
+    """A container image that a program of the user's own finds as its file system.
+
+    path, sha256, bytes: of its tar, as of a `ProgramFile`. environment: the variables that it sets,
+    by name and value.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(1, MOST_IMAGE_BYTES)]
+    environment: Annotated[tuple[tuple[VariableName, CommandWord], ...], Range(0, 100)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCode:
+    """Code of the user's own, at both ends of a flow.
+
+    It needs permission, runs where it can be confined alone, and asks for no CCA and no buffer;
+    only what its client sends and receives shows when it began and what arrived.
+    name: what the server is called. files: what both get. images: what they find as their file
+    systems. compute_ns: the longest time of the
+    host's processor that one of them may compute at one instant of the virtual clock.
+    """
+
+    name: str
+    files: tuple[ProgramFile, ...]
+    images: tuple[ProgramImage, ...]
+    compute_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload(Part):
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
     waiting for the send buffer is part of the workload. transports: over which it can run.
     by_images: whether third-party images can move it. only_in_packets: whether it can be measured
-    only from captured packets. at_client: whether what its client sends and receives is captured,
-    because nothing else shows when it began and what arrived.
+    only from captured packets. lead_ns: how long before the epoch its programs start, because they
+    need that time to be ready. echoes: whether its client returns
+    each datagram at once, so that packets show round trips. adapts: whether what it sends depends
+    on what it got before, so that it is not known how much it wants on average. steady: whether all
+    of a flow's connections open at once, and send full packets. records: what there is a record of
+    for each of: `videos`, `transfers` that users wait for, page `loads`; empty: of nothing.
     """
 
     greedy: ClassVar[bool] = False
@@ -104,7 +121,11 @@ class Transfer(Part):
     transports: ClassVar[tuple[str, ...]] = ("tcp", "quic", "udp")
     by_images: ClassVar[bool] = False
     only_in_packets: ClassVar[bool] = False
-    at_client: ClassVar[bool] = False
+    lead_ns: ClassVar[int] = 0
+    echoes: ClassVar[bool] = False
+    adapts: ClassVar[bool] = False
+    steady: ClassVar[bool] = False
+    records: ClassVar[str] = ""
 
     kind: str
 
@@ -119,7 +140,33 @@ class Transfer(Part):
         """The programs that it needs, other than the endpoints."""
         return frozenset()
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    @property
+    def own_code(self) -> OwnCode | None:
+        """The code of the user's own that its ends run; None: they run none."""
+        return None
+
+    def program(self, flow: Flow, cell: Cell, side: str) -> Program | None:
+        """Return what runs at the `server` or the `client` of a flow in place of the endpoints;
+        None: nothing.
+        """
+        return None
+
+    @property
+    def datagram_bytes(self) -> int | None:
+        """IP bytes of its datagrams, its field `packet_bytes`; None: of full packets."""
+        return getattr(self, "packet_bytes", None)
+
+    @property
+    def server_buffer_bytes(self) -> int | None:
+        """The send buffer of its server, its field `send_buffer_bytes`; None: the flow's."""
+        return getattr(self, "send_buffer_bytes", None)
+
+    @property
+    def peak_bps(self) -> float:
+        """The highest rate at which one connection sends by itself, bit/s of IP; 0: it has none."""
+        return 0
+
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Return what it cannot have in a flow; empty if there is nothing.
 
         intercepted: the ports of proxies.
@@ -143,12 +190,20 @@ class Transfer(Part):
         return None if rate_bps is None else float(rate_bps) * connections
 
 
+WORKLOAD_KINDS: Kinds[Workload] = Kinds()
+AnyWorkload = Annotated[Workload, WORKLOAD_KINDS]
+"""A workload, of one of the kinds."""
+
+
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileWorkload(Transfer):
+class FileWorkload(Workload):
     """Each connection transfers exactly `bytes` and ends."""
 
     greedy = True
     by_images = True
+    steady = True
+    records = "transfers"
     kind: Literal["file"] = "file"
     bytes: Size
 
@@ -161,14 +216,16 @@ class FileWorkload(Transfer):
         return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BulkWorkload(Transfer):
+class BulkWorkload(Workload):
     """Each connection sends until it is stopped.
 
     packet_bytes: IP bytes of a datagram over UDP; None: the path's MTU.
     """
 
     greedy = True
+    steady = True
     kind: Literal["bulk"] = "bulk"
     packet_bytes: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
 
@@ -176,7 +233,7 @@ class BulkWorkload(Transfer):
         """Return its kind alone: the description of a UDP server has the size of its packets."""
         return {"kind": self.kind}
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report datagrams of a size where there are none."""
         if self.packet_bytes is not None and flow.transport != "udp":
             return f"the bulk of `{flow.name}` has datagrams of a size over UDP only"
@@ -243,34 +300,6 @@ class Distribution(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VideoWorkload(Transfer):
-    """A progressive download and its player.
-
-    burst_ns of playing time are sent at full speed, then one chunk after the other at `factor`
-    times the bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
-    """
-
-    paced = True
-    kind: Literal["video"] = "video"
-    bitrate_bps: Rate
-    length_ns: TimeNs
-    burst_ns: TimeNs
-    chunk_bytes: Size
-    factor: NotNegative
-    play_ns: TimeNs
-    stall_ns: TimeNs
-    send_buffer_bytes: Buffer
-
-    def total_bytes(self, connections: int) -> int:
-        """Return the videos' bytes."""
-        return self.bitrate_bps * self.length_ns // (8 * 10**9) * connections
-
-    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
-        """Return the playing time, ns."""
-        return self.length_ns
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SharedArrivals(Part):
     """A flow's share of an arrival process that several flows split; its clients draw the whole
     process.
@@ -290,8 +319,9 @@ class SharedArrivals(Part):
             raise ValueError("a part of the arrivals ends above where it begins")
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsWorkload(Transfer):
+class RequestsWorkload(Workload):
     """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the
     start.
 
@@ -300,13 +330,14 @@ class RequestsWorkload(Transfer):
     none.
     """
 
+    records = "transfers"
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
     seed: Seed
     shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report a share of an arrival process that is too small, because each stream draws all of
         it.
         """
@@ -325,8 +356,9 @@ class RequestsWorkload(Transfer):
         return each * connections
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnOffWorkload(Transfer):
+class OnOffWorkload(Workload):
     """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
 
     packet_bytes: IP bytes of a datagram over UDP.
@@ -340,24 +372,14 @@ class OnOffWorkload(Transfer):
     packet_bytes: MtuBytes
     seed: Seed
 
+    @property
+    def peak_bps(self) -> float:
+        """The rate while it sends, bit/s of IP."""
+        return self.rate_bps
+
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
         """Return the rate times the fraction of time that a source is on, bit/s."""
         return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PingWorkload(Transfer):
-    """A packet of packet_bytes (of IP) every every_ns, which the client returns at once."""
-
-    paced = True
-    transports = ("udp",)
-    kind: Literal["ping"] = "ping"
-    every_ns: SpanNs
-    packet_bytes: MtuBytes
-
-    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return its bits of IP per second."""
-        return 8 * self.packet_bytes * NS / self.every_ns * connections
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,8 +396,9 @@ class PageObject(Part):
     parent: Annotated[int, Range(0, 1000)] | None
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadWorkload(Transfer):
+class LoadWorkload(Workload):
     """A page, loaded several times in sequence by one client with one profile.
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
@@ -387,6 +410,8 @@ class LoadWorkload(Transfer):
 
     transports = ("web",)
     only_in_packets = True
+    adapts = True
+    records = "loads"
     kind: Literal["load"] = "load"
     page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
     client: Literal["chromium", "plain"]
@@ -428,8 +453,9 @@ class LoadWorkload(Transfer):
         return sum(item.bytes for item in self.page) * len(self.protocols)
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Iperf3Workload(Transfer):
+class Iperf3Workload(Workload):
     """The program iperf3, with the flow's connections as parallel streams.
 
     time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as
@@ -458,7 +484,7 @@ class Iperf3Workload(Transfer):
         """The program itself."""
         return frozenset({IPERF3})
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report what iperf3 does not support in a flow."""
         if flow.client_address == "":
             return f"the iperf3 of `{flow.name}` has no address to send to"
@@ -484,101 +510,19 @@ class Iperf3Workload(Transfer):
         return (self.time_s or 0) * NS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramFile(Part):
-    """A file that programs of the user's own get.
+IMAGE_USER = 10_000
+"""Whom all files of a container image belong to, and who runs its programs."""
+IMAGE_DISKS = ("root0", "root1")
+"""The machine's disks with the file systems of images: its kernel takes no more."""
 
-    path: from the folder of the experiment. sha256, bytes: of its content, which is in the folder
-    `spec` of a plan.
+
+def image_disks(cell: Cell) -> dict[str, str]:
+    """Return the disks on which a cell's machine finds the images of its programs, by the hashes of
+    their tars. Raises ValueError for more than there can be.
     """
-
-    path: ProgramPath
-    sha256: Sha256
-    bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramImage(Part):
-    """A container image that a program of the user's own finds as its file system.
-
-    path, sha256, bytes: of its tar, as of a `ProgramFile`. environment: the variables that it sets,
-    by name and value.
-    """
-
-    path: ProgramPath
-    sha256: Sha256
-    bytes: Annotated[int, Range(1, MOST_IMAGE_BYTES)]
-    environment: Annotated[tuple[tuple[VariableName, CommandWord], ...], Range(0, 100)] = ()
-
-
-PLACEHOLDERS = ("client", "duration", "port", "seed", "server")
-"""What stands in braces in a command of a program (docs/learn/programs.md)."""
-
-BRACES = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-"""A brace that is written twice, or a placeholder."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramWorkload(Transfer):
-    """Two programs of the user's own (docs/learn/programs.md).
-
-    server, client: their commands; a word that begins with `./` is one of `files`, and what is in
-    braces is replaced when they start. ready: what the server prints once it is ready; empty: it
-    listens on its port. compute_ns: the longest time of the host's processor that one of them may
-    compute at one instant of the virtual clock. server_image, client_image: where they find their
-    file system; None: in the guest's.
-    """
-
-    transports = ("tcp", "udp")
-    only_in_packets = True
-    at_client = True
-    kind: Literal["program"] = "program"
-    server: Annotated[tuple[CommandWord, ...], Range(1, 100)]
-    client: Annotated[tuple[CommandWord, ...], Range(1, 100)]
-    files: Annotated[tuple[ProgramFile, ...], Range(0, 100)] = ()
-    ready: CommandWord = ""
-    compute_ns: SpanNs
-    server_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
-    client_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a name in braces that stands for nothing."""
-        for word in (*self.server, *self.client):
-            for found in BRACES.finditer(word):
-                if found[1] and found[1] not in PLACEHOLDERS:
-                    raise ValueError(f"`{found[0]}` is no placeholder")
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """Code of the user's own."""
-        return frozenset({PROGRAM})
-
-    @property
-    def images(self) -> tuple[ProgramImage, ...]:
-        """The images of its programs."""
-        return tuple(each for each in (self.server_image, self.client_image) if each is not None)
-
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
-        """Report what programs cannot have in a flow."""
-        if flow.client_address == "":
-            return f"the programs of `{flow.name}` have no address to send to"
-        if flow.connections != 1:
-            return f"the programs of `{flow.name}` open their connections themselves"
-        return ""
-
-
-Workload = (
-    FileWorkload
-    | BulkWorkload
-    | VideoWorkload
-    | RequestsWorkload
-    | OnOffWorkload
-    | PingWorkload
-    | LoadWorkload
-    | Iperf3Workload
-    | ProgramWorkload
-)
-"""A workload, distinguished by `kind`."""
+    own = [flow.workload.own_code for flow in cell.flows if flow.workload.own_code is not None]
+    hashes = sorted({image.sha256 for code in own for image in code.images})
+    return dict(zip(hashes, IMAGE_DISKS[: len(hashes)], strict=True))
 
 
 def _plain(part: Any) -> dict[str, Any]:

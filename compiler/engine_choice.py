@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
-from fairc.cell.workloads import PROGRAM as OWN_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
@@ -27,9 +26,9 @@ from .engines import (
     IMAGE,
     MODULE,
     MPTCP,
+    OWN_CODE,
     OWN_KERNEL,
     PARAMETERS,
-    PROGRAM,
     REPAIR,
     SYSCALL_COST,
     THINNING,
@@ -147,8 +146,8 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, BROWSER)
     if flow.transport in KERNEL and flow.cca_parameters:
         yield Requirement(who, line, PARAMETERS)
-    if OWN_PROGRAM in programs:
-        yield Requirement(who, line, PROGRAM)
+    if flow.workload.own_code is not None:
+        yield Requirement(who, line, OWN_CODE)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)
 

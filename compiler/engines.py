@@ -25,7 +25,7 @@ class Feature:
     instead: str
 
 
-PROGRAM = Feature(
+OWN_CODE = Feature(
     "programs of your own",
     "program",
     "runs programs of your own",
@@ -86,7 +86,7 @@ REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without 
 THINNING = Feature(
     "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
 )
-ONLY_UML = (MODULE, PROGRAM, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING)
+ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from copy import copy
 
 from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
 from fairc.cell.text import Place
-from fairc.cell.workloads import PROGRAM
 
 from .engines import Costs, profile
 from .loss_rate import LONGEST_S, moving_s
@@ -80,7 +79,7 @@ class Estimate:
         self.longest_s = max(self.longest_s, wall_s + first_s)
         self.browsers = self.browsers or bool(in_browsers(cell))
         self.modules = self.modules or bool(cell.modules)
-        own = (PROGRAM in flow.workload.programs for flow in cell.flows)
+        own = (flow.workload.own_code is not None for flow in cell.flows)
         self.programs = self.programs or any(own)
         self.largest_bytes = max(self.largest_bytes, results_bytes(cell))
         self._wall_s += times * wall_s + first_s

@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
+from fairc.mechanisms.workloads.requests.declaration import check_arrivals
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.own_kernels import KernelWords
 from fairc.words.presets import TOPOLOGIES
-from fairc.words.workloads.requests import check_arrivals
 
 from . import model
 from .blocks import Block, Settings

@@ -3,15 +3,18 @@
     FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
     FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
                                 it imports the standard library and `fairc.cell` alone
+    FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
+    FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
-imported when the stage that needs it is.
+imported when the stage that needs it is; a mechanism may lack those that it has no use for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 MECHANISMS: dict[str, tuple[str, ...]] = {
@@ -28,6 +31,17 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "dualpi2",
         "prio",
     ),
+    "workloads": (
+        "file",
+        "bulk",
+        "video",
+        "requests",
+        "onoff",
+        "ping",
+        "load",
+        "iperf3",
+        "program",
+    ),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 
@@ -41,5 +55,10 @@ def register() -> None:
 
 def load(family: str, stage: str) -> Iterator[Any]:
     """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
-    for name in MECHANISMS[family]:
-        yield import_module(f"{__name__}.{family}.{name}.{stage}")
+    yield from filter(None, (find(family, name, stage) for name in MECHANISMS[family]))
+
+
+def find(family: str, name: str, stage: str) -> Any | None:
+    """Return the module of a mechanism for a stage; None where it has none."""
+    module = f"{__name__}.{family}.{name}.{stage}"
+    return import_module(module) if find_spec(module) else None

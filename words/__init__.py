@@ -1,5 +1,4 @@
-"""The words of the language, with a file for each family or word: queue, loss model, CCA, workload,
-metric, ...
+"""The words of the language, with a file for each family or word: loss model, CCA, metric, ...
 
 An entry declares its parameters with their kinds and defaults, and what it becomes in the plan;
 parts that must be elsewhere are in files of the same stem (docs/build/architecture.md). Each family
@@ -9,7 +8,7 @@ blocks         the keys of `experiment`, `flow`, `link`, ...
 presets        the topologies that ship with fairc; policers, peps
 sizes          amounts of data that may depend on the path; queues are in mechanisms/queues
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU and frames
-workloads      what connections move; pages: what a load loads
+pages          what a load loads; workloads are in mechanisms/workloads
 transports     and ccas, by transport; distributions: of random values; draws: from them;
                processing: the time that hosts take
 metrics        and figures: what is known about them by their names

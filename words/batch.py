@@ -15,7 +15,6 @@ from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Release
 from fairc.words.distributions import DistributionEntry, Random, distribution
-from fairc.words.workloads.workload import lowered
 
 EVERY = Parameter(
     "every", Random(A_POSITIVE_TIME), "length of the slots at which aggregates begin, with the cell"
@@ -90,7 +89,7 @@ def _lowered(
     """Return a time as the plan has it. Raises CompileError for one out of range."""
     if given is None:
         return None
-    made = lowered(distribution(given))
+    made = distribution(given).lowered()
     values, name = times_ns(made), of.parameter.name
     if min(values) < least_ns:
         fail(

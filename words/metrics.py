@@ -25,10 +25,10 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
+from fairc.mechanisms.workloads.load.declaration import Load
 
 from . import metric_lacks as lacks
 from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
-from .workloads import File, Load, Program, Requests, Video
 
 __all__ = [
     "A_FLOW",
@@ -81,12 +81,16 @@ def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
     return lambda flows: any(map(holds, flows))
 
 
-_VIDEO = Need("plays a video", _any(lambda flow: isinstance(flow.workload, Video)))
-_PROGRAM = Need("runs a program", _any(lambda flow: isinstance(flow.workload, Program)))
+def _records(kind: str) -> Callable[[Sequence[Flow]], bool]:
+    return _any(lambda flow: flow.workload.planned.records == kind)
+
+
+_VIDEO = Need("plays a video", _records("videos"))
+_PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.own_code is not None))
 _LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
 _LOAD = Need(
     "loads a page",
-    _any(lambda flow: isinstance(flow.workload, Load)),
+    _records("loads"),
     instead="of a file, `fct` is the time until its last byte; `workload = load(page(html: 30kB,"
     " objects: 40 of 20kB))` loads a page",
 )
@@ -95,7 +99,8 @@ _BROWSER = Need(
     _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
 )
 _TRANSFER = Need(
-    "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
+    "moves a file or answers requests",
+    _records("transfers"),
 )
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
 _SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}
@@ -185,7 +190,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             from_packets=frozenset({"share.fair"}),
             compared={"fair": "throughput"},
-            alone=lambda flow: flow.workload.adapts,
+            alone=lambda flow: flow.workload.planned.adapts,
         ),
         _metric(
             "throughput",

@@ -10,6 +10,7 @@ from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import PHRASES, UNITS
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.registry import WORKLOADS
 
 from .blocks.change import CHANGE
 from .blocks.claim import CLAIM
@@ -34,7 +35,6 @@ from .policers import POLICERS
 from .presets import TOPOLOGIES
 from .trace import RATES
 from .transports import TRANSPORTS
-from .workloads import WORKLOADS
 
 BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),

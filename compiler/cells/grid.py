@@ -22,9 +22,8 @@ from fairc.compiler.passes.unrolling import draws as draws_links
 from fairc.compiler.passes.wiring import Place
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow
+from fairc.mechanisms.workloads.requests.declaration import PROCESS, Requests, shared_arrivals
 from fairc.words.distributions import draw
-from fairc.words.workloads import Requests
-from fairc.words.workloads.requests import PROCESS, shared_arrivals
 
 from .variation import draws_workload
 

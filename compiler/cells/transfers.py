@@ -14,10 +14,9 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called, group_of, users_of
+from fairc.mechanisms.workloads.requests.declaration import Requests
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
-from fairc.words.workloads.file import File
-from fairc.words.workloads.requests import Requests
 
 _PERCENTILE = re.compile(r"(group_)?p(\d+)")
 
@@ -112,10 +111,12 @@ def expected(scenario: model.Scenario, flow: model.Flow) -> Fraction | None:
     none with an end.
     """
     warmup_ns, start_ns = scenario.warmup_ns, flow.start_ns or 0
-    if isinstance(flow.workload, File):
+    if flow.workload.planned.records != "transfers":
+        return None
+    if not isinstance(flow.workload, Requests):
         return Fraction(flow.connections if start_ns >= warmup_ns else 0)
     ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
-    if not isinstance(flow.workload, Requests) or not ends:
+    if not ends:
         return None
     lasts = Fraction(max(0, min(ends) - max(warmup_ns, start_ns)), 10**9)
     share = flow.connections if flow.workload.share is None else flow.workload.share

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fairc.compiler.passes.unrolling import draws
 from fairc.dsl.model import Flow, Scenario
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.load.declaration import Load
 from fairc.words.distributions import is_drawn
-from fairc.words.workloads import Load
 
 
 def _random_starts(scenario: Scenario) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fairc.cell.frames import MTU
 from fairc.dsl.model import Flow
-from fairc.words.workloads import Bulk, Iperf3, Load, OnOff, Ping
+from fairc.mechanisms.workloads.iperf3.declaration import Iperf3
+from fairc.mechanisms.workloads.load.declaration import Load
 
 from .report import Report
 from .routing import Traffic
@@ -43,29 +44,27 @@ def check_packets(traffic: Traffic, report: Report) -> None:
                 f"{smallest}, and QUIC sends IP packets of at most {MTU} bytes here",
                 "TCP uses the whole MTU: the report lists this as a confounder",
             )
-        if transport == "udp" and isinstance(workload, Bulk | OnOff | Ping | Iperf3):
-            sending = workload.plan if isinstance(workload, Iperf3) else workload
-            packet = sending.packet_bytes
-            if packet is not None and packet > path.mtu:
-                report.reject(
-                    "packet-above-mtu",
-                    f"the packets of the flow `{flow.label}` do not fit its path",
-                    flow.span,
-                    f"`packet` is {packet} bytes, {smallest}",
-                    "reduce `packet`, or leave it out to use what the path allows",
-                    labels=labels(path),
-                )
+        packet = workload.datagram_bytes
+        if transport == "udp" and packet is not None and packet > path.mtu:
+            report.reject(
+                "packet-above-mtu",
+                f"the packets of the flow `{flow.label}` do not fit its path",
+                flow.span,
+                f"`packet` is {packet} bytes, {smallest}",
+                "reduce `packet`, or leave it out to use what the path allows",
+                labels=labels(path),
+            )
         if transport == "udp" and isinstance(workload, Iperf3):
             _check_whole_datagrams(report, flow, path.mtu, workload)
 
 
 def _check_whole_datagrams(report: Report, flow: Flow, mtu: int, workload: Iperf3) -> None:
-    payload = (workload.plan.packet_bytes or mtu) - UDP_IP_BYTES
-    if workload.plan.bytes is not None and workload.plan.bytes % payload:
-        whole = -(-workload.plan.bytes // payload) * payload
+    payload = (workload.part.packet_bytes or mtu) - UDP_IP_BYTES
+    if workload.part.bytes is not None and workload.part.bytes % payload:
+        whole = -(-workload.part.bytes // payload) * payload
         report.reject(
             "inexact-iperf3",
-            f"iperf3 cannot send exactly {workload.plan.bytes} bytes: it would send {whole}",
+            f"iperf3 cannot send exactly {workload.part.bytes} bytes: it would send {whole}",
             flow.span,
             f"it sends whole datagrams of {payload} bytes",
             f"write `bytes: {whole}B`; for an exact size, use `file(...)`",

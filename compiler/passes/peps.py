@@ -11,7 +11,7 @@ from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
 from fairc.dsl.core.units import BDP, DATA
 from fairc.dsl.model import Flow, Pep
-from fairc.words.workloads import Iperf3
+from fairc.mechanisms.workloads.iperf3.declaration import Iperf3
 
 from .flows import MIN_BUFFER_BYTES, power_of_two
 from .ports import LAST_PORT

@@ -12,7 +12,6 @@ from fairc.dsl.model import Direction, Flow, Scenario
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.blocks import link as keys
 from fairc.words.ccas import CCAS
-from fairc.words.workloads import Video
 
 from .queues import bdp_bytes
 from .report import Report
@@ -155,18 +154,8 @@ def _is_default(way: Direction) -> bool:
 
 def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:
     """Report options and workloads that the path makes meaningless."""
-    workload = flow.workload
-    if isinstance(workload, Video) and workload.plan.bitrate_bps > path.rate_bps:
-        report.warn(
-            "video-too-fast",
-            f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
-            flow.span,
-            (
-                f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
-                f" {path.rate_bps / 1e6:g} Mbit/s"
-            ),
-            "it stalls whatever the network does: lower the bit rate, or make the link faster",
-        )
+    for doubt in flow.workload.doubts(flow, path):
+        report(doubt)
     cca = flow.cca or ""
     if cca in CCAS and CCAS[cca].needs_ecn and not flow.options.ecn:
         report.warn(

@@ -9,7 +9,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Policer, TokenBucket
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
-from fairc.words.workloads import Load
+from fairc.mechanisms.workloads.load.declaration import Load
 
 from .dynamics import most_loss
 from .report import Report

@@ -27,7 +27,8 @@ def core() -> dict[str, bytes]:
 
 @cache
 def mechanisms() -> Mapping[str, bytes]:
-    """Return the `cell.py` of each mechanism, by its path beside the modules of `cell/`.
+    """Return the `cell.py` of each mechanism, and the `agent.py` that runs beside its programs, by
+    the path beside the modules of `cell/`.
 
     There it imports these by `from .links import ...` instead of `from fairc.cell.links ...`.
     """
@@ -36,19 +37,29 @@ def mechanisms() -> Mapping[str, bytes]:
     found = {}
     for family, names in fairc.mechanisms.MECHANISMS.items():
         for name in names:
-            source = (folder / family / name / "cell.py").read_bytes()
             module = module_name(f"fairc.mechanisms.{family}.{name}.cell")
-            found[f"{PACKAGE}/{module}.py"] = _IMPORT.sub(b"from .", source)
+            for stage, end in _COPIED.items():
+                path = folder / family / name / f"{stage}.py"
+                if path.exists():
+                    source = _IMPORT.sub(rb"\1from .", path.read_bytes())
+                    found[f"{PACKAGE}/{module}{end}.py"] = source
     return found
 
 
-_IMPORT = re.compile(rb"^from fairc\.cell\.", re.MULTILINE)
+_COPIED = {"cell": "", "agent": "_agent"}
+"""What is copied of a mechanism, and what its name beside programs ends in."""
+_IMPORT = re.compile(rb"^( *)from fairc\.cell\.", re.MULTILINE)
 
 
 def module_name(module: str) -> str:
     """Return what a module of `cell/`, or that of a mechanism, is called beside programs."""
     *_, family, name = module.removesuffix(".cell").split(".")
     return name if family == PACKAGE else f"{family}_{name}"
+
+
+def in_guests() -> dict[str, bytes]:
+    """Return the modules that a guest needs, by their path: its conductor works from a document."""
+    return core() | {n: c for n, c in mechanisms().items() if n.endswith("_agent.py")}
 
 
 def files() -> dict[str, bytes]:
@@ -88,8 +99,9 @@ def digest(text: str, cell: Cell) -> str:
 @cache
 def _used(modules: frozenset[str]) -> str:
     files = mechanisms()
-    paths = sorted(f"{PACKAGE}/{module_name(module)}.py" for module in modules)
-    return _digest((path, files[path]) for path in paths)
+    names = (f"{module_name(module)}{end}" for module in modules for end in _COPIED.values())
+    paths = sorted(f"{PACKAGE}/{name}.py" for name in names)
+    return _digest((path, files[path]) for path in paths if path in files)
 
 
 def _digest(files: Iterable[tuple[str, bytes]]) -> str:

@@ -10,7 +10,7 @@ From the smallest part to the whole:
     queues      queues and sizes
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies, tunnels
-    workloads   what all workloads share; words/workloads defines each of them; web pages
+    workloads   what all workloads share; mechanisms/workloads has each of them; web pages
     flows       who sends what to whom
     expressions the tree that metrics of the file's own, claims, figures and goals are made of
     requests    axes, metrics, figures, precision; claims: what the run is to decide
@@ -33,7 +33,7 @@ from .network import Link, Network, Node, Pep, Tunnel, TunnelEcn
 from .queues import Queue
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
-from .workloads import Distribution, Page, Path, Refusal, Workload
+from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
 
 __all__ = [
     "Configuration",
@@ -59,6 +59,7 @@ __all__ = [
     "Refusal",
     "Release",
     "Scenario",
+    "SimpleWorkload",
     "TokenBucket",
     "Trace",
     "Transmit",

@@ -1,4 +1,4 @@
-"""Workloads: the interface of all of them (words/workloads has each), distributions, web pages."""
+"""Workloads: the interface of all of them, distributions, web pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from fairc.cell.workloads import PageObject, Transfer
+from fairc.cell import workloads
+from fairc.cell.workloads import PageObject
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity
@@ -44,6 +45,15 @@ class Distribution:
             self,
             arguments={n: v if n == "shape" else v * factor for n, v in self.arguments.items()},
             points=tuple((value * factor, share) for value, share in self.points),
+        )
+
+    def lowered(self) -> workloads.Distribution:
+        """Return it as the plan holds it."""
+        return workloads.Distribution(
+            kind=cast(Any, self.kind),
+            parameters={name: float(value) for name, value in self.arguments.items()},
+            values=tuple(float(value) for value, _ in self.points),
+            shares=tuple(float(share) for _, share in self.points),
         )
 
 
@@ -100,26 +110,41 @@ class Path:
 
 
 class Workload(ABC):
-    """A workload as the file says; words/workloads has a class for each.
+    """A workload as the file says; mechanisms/workloads has each.
 
-    kind: its word in the language.
     noun: what messages call it.
     only_in_packets: what is known from captured packets alone, as messages put it; empty: nothing.
     senseless: keys of a flow that make no sense for it, and why.
-    adapts: whether what it sends depends on what it got before, so that it is not known how much it
-    wants on average.
     """
 
-    kind: ClassVar[str]
     noun: ClassVar[str] = "file"
     only_in_packets: ClassVar[str] = ""
     senseless: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    adapts: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def planned(self) -> type[workloads.Workload]:
+        """The class of its part of the plan."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in the language."""
+        return str(self.planned.__dataclass_fields__["kind"].default)
+
+    @property
+    def datagram_bytes(self) -> int | None:
+        """As of its part of the plan."""
+        return getattr(self, "packet_bytes", None)
 
     @property
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
         return frozenset()
+
+    @property
+    def own_code(self) -> workloads.OwnCode | None:
+        """As of its part of the plan."""
+        return None
 
     @property
     def opened_by_sender(self) -> bool:
@@ -152,7 +177,7 @@ class Workload(ABC):
 
     def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return how long a flow takes if the network does not limit it, ns."""
-        lowered: Transfer = self.lower(flow, path, 0, {})
+        lowered: workloads.Workload = self.lower(flow, path, 0, {})
         return lowered.own_time_ns(flow.connections, flow.rate_bps)
 
     def patience_ns(self, path: Path) -> int:
@@ -186,6 +211,10 @@ class Workload(ABC):
         """Yield what makes no sense about it; at: where it is written."""
         return iter(())
 
+    def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
+        """Yield what makes no sense about it on the path of its flow."""
+        return iter(())
+
     def split(self, users: int) -> Workload:
         """Return what each of some equal users of a group does."""
         return self
@@ -197,3 +226,46 @@ class Workload(ABC):
         seed: of the cell. shared: the parts of the process of arrivals, by the names of their
         flows.
         """
+
+
+@dataclass(frozen=True)
+class SimpleWorkload(Workload):
+    """A workload whose part of the plan depends on nothing but the file.
+
+    part: of the plan.
+    """
+
+    part: workloads.Workload
+
+    @property
+    def planned(self) -> type[workloads.Workload]:
+        """The class of its part of the plan."""
+        return type(self.part)
+
+    @property
+    def datagram_bytes(self) -> int | None:
+        """As of its part of the plan."""
+        return self.part.datagram_bytes
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The programs that it needs, other than the endpoints."""
+        return self.part.programs
+
+    @property
+    def own_code(self) -> workloads.OwnCode | None:
+        """As of its part of the plan."""
+        return self.part.own_code
+
+    @property
+    def size_bytes(self) -> int | None:
+        """What each connection transfers, bytes; None if there is no end to it."""
+        return self.part.total_bytes(1)
+
+    def total_bytes(self, connections: int) -> int | None:
+        """Return what all connections of a flow transfer, bytes; None if there is no end to it."""
+        return self.part.total_bytes(connections)
+
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Any:
+        """Return its part of the plan."""
+        return self.part

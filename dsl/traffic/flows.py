@@ -16,11 +16,11 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import KERNEL, OVER, RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
-from fairc.words.workloads import WorkloadEntry
 
 from .transports import (
     Control,

@@ -18,6 +18,8 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Size, Symbol
+from fairc.mechanisms.workloads.registry import WORKLOADS
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
@@ -28,7 +30,6 @@ from fairc.words.ccas.own_kernels import KernelWords, with_cca
 from fairc.words.ccas.resume import RESUME, window_of
 from fairc.words.sizes import whole_bytes
 from fairc.words.transports import BACKUP, IDLE_TIMEOUT, PATHS, QLOG, image_of
-from fairc.words.workloads import WORKLOADS, WorkloadEntry
 
 MS = 10**6  # ns
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)

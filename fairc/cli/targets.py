@@ -10,7 +10,7 @@ from typing import NoReturn
 from fairc import compiler
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import CHOICES, Reason, refusal
-from fairc.compiler.plan import Cell, Plan, ProgramWorkload
+from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
@@ -196,7 +196,7 @@ def modules_of(cells: Iterable[Cell]) -> list[str]:
 def programs_of(cells: Iterable[Cell]) -> list[str]:
     """Return the flows of cells with programs of the user's own, sorted."""
     flows = (flow for cell in cells for flow in cell.flows)
-    own = (flow for flow in flows if isinstance(flow.workload, ProgramWorkload))
+    own = (flow for flow in flows if flow.workload.own_code is not None)
     return sorted({flow.declared or flow.name for flow in own})
 
 

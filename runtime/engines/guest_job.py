@@ -16,7 +16,6 @@ from typing import Any
 from fairc.cell.expansion import expand
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.cell.workloads import IPERF3
-from fairc.cell.workloads import PROGRAM as OWN_PROGRAM
 from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.script import failure, one_line
@@ -164,8 +163,8 @@ def default_cost_ns(cell: Cell, variant: recipe.Variant) -> int:
 
     A program that waits by polling needs some: without it the clock would stand still meanwhile.
     """
-    programs = {name for flow in cell.flows for name in flow.workload.programs}
-    return PROGRAM_COST_NS if programs & {IPERF3, OWN_PROGRAM} else variant.syscall_cost_ns
+    polls = any(f.workload.own_code or IPERF3 in f.workload.programs for f in cell.flows)
+    return PROGRAM_COST_NS if polls else variant.syscall_cost_ns
 
 
 def variant_of(cell: Cell, usual: recipe.Variant) -> recipe.Variant:

@@ -5,17 +5,7 @@ from __future__ import annotations
 import math
 
 from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
-from fairc.compiler.plan import (
-    BulkWorkload,
-    Flow,
-    Iperf3Workload,
-    LoadWorkload,
-    OnOffWorkload,
-    PingWorkload,
-    ProgramWorkload,
-    RequestsWorkload,
-    VideoWorkload,
-)
+from fairc.compiler.plan import Flow, Iperf3Workload, RequestsWorkload
 
 
 def demand_bps(flow: Flow) -> float | None:
@@ -25,17 +15,16 @@ def demand_bps(flow: Flow) -> float | None:
     own, and of videos and page loads, whose demand depends on what they got before.
     """
     workload = flow.workload
-    if isinstance(workload, VideoWorkload | LoadWorkload | ProgramWorkload):
+    if workload.adapts:
         return None
     offered_bps = workload.offered_bps(flow.connections, flow.rate_bps)
     if offered_bps is None:
         return math.inf
-    if isinstance(workload, BulkWorkload | OnOffWorkload | PingWorkload):
-        packet = workload.packet_bytes
-        if packet is not None and flow.transport == "udp":
-            return offered_bps * frame_bytes(packet + flow.header_bytes) / packet
     if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
         over_quic = flow.transport == "quic"
         payload = stream_bytes(flow.mtu) if over_quic else segment_bytes(flow.mtu)
         return offered_bps * flow.frame_bytes / payload
+    packet = workload.datagram_bytes
+    if packet is not None and flow.transport == "udp":
+        return offered_bps * frame_bytes(packet + flow.header_bytes) / packet
     return offered_bps * flow.frame_bytes / flow.mtu

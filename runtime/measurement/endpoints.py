@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow, LoadWorkload, VideoWorkload
+from fairc.compiler.plan import Flow, LoadWorkload
 
 from . import applications, loads, qlog, round_trips, samples, transits
 from .applications import Requests, Video
@@ -89,7 +89,7 @@ class Endpoints:
     how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and
     their acknowledgements (`round_trips.RECORD`), None without one. transits: of the datagrams of a
     UDP flow, None if its client does not say. errors: the failures that the programs reported.
-    files: what programs of the user's own left behind (`own_programs.files`).
+    files: what programs of the user's own left behind .
     """
 
     opened_s: Mapping[int, float]
@@ -125,8 +125,8 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     sampled: list[Samples] = []
     if not isinstance(flow.workload, LoadWorkload):  # page loads report later what they ran over
         records = _without_samples(records, sampled, flow.transport, server_file)
-    server = _by_event(records)
-    client = _by_event(artefacts.lines(client_file))
+    server = by_event(records)
+    client = by_event(artefacts.lines(client_file))
     if flow.qlog:
         qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], server_file)
 
@@ -146,7 +146,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     first = times(client["first-byte"], client_file)
     ended = times(_of(client, _ENDS), client_file) | done
     stop_s = ended_s if flow.stop_ns is None else min(flow.stop_ns * NS, ended_s)
-    watched = opened if isinstance(flow.workload, VideoWorkload) else {}
+    watched = opened if flow.workload.records == "videos" else {}
     return Endpoints(
         opened_s=opened,
         accepted_s=times(server["accepted"], server_file),
@@ -309,7 +309,8 @@ def _without_samples(
     into.append(samples.read(waiting, transport, file))
 
 
-def _by_event(records: Iterable[dict[str, Any]]) -> Events:
+def by_event(records: Iterable[dict[str, Any]]) -> Events:
+    """Return the events of a log by their names."""
     events: Events = defaultdict(list)
     for record in records:
         events[str(record.get("event"))].append(record)

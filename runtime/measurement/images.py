@@ -33,7 +33,7 @@ def seen(
     Raises ArtefactError when the file was complete before a packet of its server arrived.
     """
     address = int(IPv4Address(flow.address))
-    sent, came = (_at_client(flow, cell, captures, way) for way in ("out", "in"))
+    sent, came = (at_client(flow, cell, captures, way) for way in ("out", "in"))
     sent = sent.select(
         (sent.destination == address)
         & (sent.destination_port == flow.port)
@@ -42,7 +42,7 @@ def seen(
     came = came.select(
         (came.source == address) & (came.source_port == flow.port) & (came.protocol == UDP)
     )
-    sent_s, came_s = (_seconds(packets, epoch_ns) for packets in (sent, came))
+    sent_s, came_s = (seconds(packets, epoch_ns) for packets in (sent, came))
     reports: tuple[tuple[Floats, Floats], ...] = ()
     if 0 in reported.done_s:
         done_s = reported.done_s[0]
@@ -69,12 +69,13 @@ def _course(came_s: Floats, came: Packets, done_s: float, flow: Flow) -> tuple[F
     return np.append(times, done_s), np.append(share, 1.0) * flow.workload.bytes
 
 
-def _seconds(packets: Packets, epoch_ns: int) -> Floats:
+def seconds(packets: Packets, epoch_ns: int) -> Floats:
+    """Return when packets were captured, s after the epoch."""
     after_epoch: Floats = (packets.time_ns - epoch_ns).astype(np.float64) * NS
     return after_epoch
 
 
-def _at_client(flow: Flow, cell: Cell, captures: Mapping[str, Capture], way: str) -> Packets:
+def at_client(flow: Flow, cell: Cell, captures: Mapping[str, Capture], way: str) -> Packets:
     """Return what the interface of a flow's client received (`in`) or sent (`out`)."""
     for capture in cell.captures:
         if (capture.point, capture.node, capture.direction) == ("client", flow.client, way):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload, PingWorkload, ProgramWorkload
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload
+from fairc.mechanisms import find
 
 from . import (
     arrivals,
@@ -15,7 +16,6 @@ from . import (
     endpoints,
     images,
     iperf3,
-    own_programs,
     peps,
     policers,
     processing,
@@ -115,8 +115,8 @@ def _flow(
     if not by_place.keys() >= {*places}:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
-    if isinstance(flow.workload, ProgramWorkload):
-        reported = own_programs.load(artefacts, flow, cell, captures, ending)
+    if record := find("workloads", flow.workload.kind, "record"):
+        reported = record.load(artefacts, flow, cell, captures, ending)
     elif isinstance(flow.workload, Iperf3Workload):
         reported = iperf3.load(
             artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS
@@ -133,7 +133,7 @@ def _flow(
         arrived=_arrived(cell, flow, captures),
         watched=watched,
         echoes=round_trips.echoed(artefacts, cell, flow, tunnels.headers(cell), ending.epoch_ns)
-        if isinstance(flow.workload, PingWorkload)
+        if flow.workload.echoes
         else None,
         epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,

@@ -15,10 +15,7 @@ from fairc.compiler.plan import (
     Cell,
     Flow,
     Iperf3Workload,
-    LoadWorkload,
-    PingWorkload,
     Subflow,
-    VideoWorkload,
 )
 from fairc.dsl.model.names import called, label_of
 
@@ -221,17 +218,17 @@ class FlowRecord:
     @property
     def plays_videos(self) -> bool:
         """Whether its clients watch videos."""
-        return isinstance(self.plan.workload, VideoWorkload)
+        return self.plan.workload.records == "videos"
 
     @property
     def loads_pages(self) -> bool:
         """Whether its client loads pages."""
-        return isinstance(self.plan.workload, LoadWorkload)
+        return self.plan.workload.records == "loads"
 
     @property
     def starts_by_itself(self) -> bool:
         """Whether its client takes some time to start: an image, a program of the user's own."""
-        return self.plan.image is not None or self.plan.workload.at_client
+        return self.plan.image is not None or self.plan.workload.own_code is not None
 
     @property
     def runs_iperf3(self) -> bool:
@@ -362,7 +359,7 @@ class Measurement:
         return total
 
     def _round_trips(self, flow: FlowRecord, path: Subflow | None) -> RoundTrips:
-        if flow.plan.transport == "udp" and not isinstance(flow.plan.workload, PingWorkload):
+        if flow.plan.transport == "udp" and not flow.plan.workload.echoes:
             return unknown("nobody acknowledges datagrams of UDP")
         if not self.paths.before(flow.plan.bottleneck, flow.plan):
             if flow.echoes is not None:

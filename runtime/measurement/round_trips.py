@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow, PingWorkload, Subflow
+from fairc.compiler.plan import Cell, Flow, Subflow
 
 from . import headers, pcap
 from .artefacts import NS, ArtefactError, Artefacts
@@ -117,7 +117,7 @@ class SenderCapture:
         tcp = packets.protocol == TCP
         parts = [_tcp(seen, data & tcp, acks & tcp)]
         datagrams = packets.select(data & ~tcp)
-        if isinstance(flow.workload, PingWorkload):
+        if flow.workload.echoes:
             parts.append(_pings(datagrams, packets.select(acks & ~tcp)))
         elif len(datagrams) or log is not None:
             found = _quic(datagrams, log, epoch_ns)

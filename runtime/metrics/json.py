@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.own_programs import SIDES
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value
@@ -38,7 +38,7 @@ def plain(option: object) -> str:
 def left_behind(flow: FlowRecord, file: str) -> str:
     """Return the text of a file that a program of a flow left behind. Raises Unreadable."""
     files = flow.endpoints.files
-    for name in (file, *(f"{side}/{file}" for side in SIDES[::-1])):
+    for name in (file, *(f"{side}/{file}" for side in ("client", "server"))):
         if name in files:
             content = files[name]
             if content is None:
@@ -75,22 +75,38 @@ def _field(document: Any, path: str, file: str) -> float:
         raise Unreadable(f"{path} of {file} is larger than a number can be") from None
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the number of each requested flow that runs programs."""
-    file, path = (plain(request.options.get(name, "")) for name in ("file", "field"))
+def numbers(
+    measurement: Measurement,
+    request: MetricRequest,
+    value: Value,
+    read: Callable[[FlowRecord], float],
+) -> tuple[MetricValue, ...]:
+    """Return the number of each requested flow that runs programs; read: raises Unreadable."""
     found = []
     for flow in measurement.sessions(request.sessions):
-        if not flow.plan.workload.at_client:
+        if flow.plan.workload.own_code is None:
             continue
         number, reason = None, ""
         try:
-            number = _field(json.loads(left_behind(flow, file)), path, file)
+            number = read(flow)
         except Unreadable as why:
             reason = str(why)
-        except (ValueError, RecursionError) as error:
-            reason = f"{file} is not JSON: {error}"
-        found.append(JSON.of(number, flow.name, reason))
+        found.append(value.of(number, flow.name, reason))
     return tuple(found)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the number of each requested flow that runs programs."""
+    file, path = (plain(request.options.get(name, "")) for name in ("file", "field"))
+
+    def read(flow: FlowRecord) -> float:
+        text = left_behind(flow, file)
+        try:
+            return _field(json.loads(text), path, file)
+        except (ValueError, RecursionError) as error:
+            raise Unreadable(f"{file} is not JSON: {error}") from None
+
+    return numbers(measurement, request, JSON, read)
 
 
 METRIC = Metric("json", (JSON,), compute)

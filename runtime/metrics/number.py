@@ -17,7 +17,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value
-from .json import Unreadable, finite, left_behind, plain
+from .json import Unreadable, finite, left_behind, numbers, plain
 
 NUMBER = Value("number", "1", "a number that a program printed after a text")
 _NUMBER = re.compile(r"[ \t]*([+-]?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)", re.ASCII)
@@ -37,17 +37,9 @@ def _after(text: str, before: str, file: str) -> float:
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the number of each requested flow that runs programs."""
     file, before = (plain(request.options.get(name, "")) for name in ("file", "after"))
-    found = []
-    for flow in measurement.sessions(request.sessions):
-        if not flow.plan.workload.at_client:
-            continue
-        number, reason = None, ""
-        try:
-            number = _after(left_behind(flow, file), before, file)
-        except Unreadable as why:
-            reason = str(why)
-        found.append(NUMBER.of(number, flow.name, reason))
-    return tuple(found)
+    return numbers(
+        measurement, request, NUMBER, lambda flow: _after(left_behind(flow, file), before, file)
+    )
 
 
 METRIC = Metric("number", (NUMBER,), compute)

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
+from fairc.compiler.plan import Cell, Flow, Interface, Queue
 from fairc.dsl.model.names import label_of
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import between, count, counted, listed, one_line, quantity
 from fairc.runtime.repetitions.remarks import remarks
@@ -107,37 +108,10 @@ def _flows(run: Run, scenes: list[Cell]) -> str:
 
 def _flow(flow: Flow) -> str:
     """Describe what a flow does."""
-    kind = flow.workload.kind
-    what = _WORKLOADS[kind](flow.workload) if kind in _WORKLOADS else kind
+    entry = WORKLOADS[flow.workload.kind]
+    what = entry.sentence(flow.workload, quantity) if entry.sentence else entry.name
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
     return f"{times}{what}, {_control(flow)}"
-
-
-def _page_loads(load: LoadWorkload) -> str:
-    size = quantity(sum(item.bytes for item in load.page), "B")
-    page = f"a page of {counted(len(load.page), 'object')} and {size}"
-    who = "Chromium" if load.client == "chromium" else "a client without a browser"
-    over = listed(sorted(set(load.protocols)))
-    return f"{counted(len(load.protocols), 'load')} of {page} in {who} over {over}"
-
-
-def _iperf3(test: Iperf3Workload) -> str:
-    if test.time_s is not None:
-        return f"iperf3 for {quantity(float(test.time_s), 's')}"
-    return f"iperf3 of {quantity(test.bytes, 'B')}" if test.bytes is not None else "iperf3"
-
-
-# How a workload is described, where its name does not say it all.
-_WORKLOADS: Mapping[str, Callable[[Any], str]] = {
-    "file": lambda file: f"{quantity(file.bytes, 'B')} file",
-    "video": lambda video: (
-        f"{quantity(video.length_ns / 1e9, 's')} video of {quantity(video.bitrate_bps, 'bit/s')}"
-    ),
-    "load": _page_loads,
-    "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
-    "ping": lambda ping: f"ping every {quantity(ping.every_ns / 1e9, 's')}",
-    "iperf3": _iperf3,
-}
 
 
 def _control(flow: Flow) -> str:

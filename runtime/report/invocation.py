@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal
 
-from fairc.compiler.plan import Plan, ProgramWorkload
+from fairc.compiler.plan import Plan
 from fairc.dsl.model.metric_names import request_label
 from fairc.runtime.formatting import counted, listed, one_line
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
@@ -142,7 +142,7 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
     if any(flow.cca_module for scene in run.scenes.values() for flow in scene.flows):
         command.append("--allow-module")
     workloads = (flow.workload for scene in run.scenes.values() for flow in scene.flows)
-    if any(isinstance(workload, ProgramWorkload) for workload in workloads):
+    if any(workload.own_code is not None for workload in workloads):
         command.append("--allow-program")
     if "phase_check" in entry:
         command.append("--phase-check")

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from fairc.cell.own_program import IMAGE_USER
-from fairc.words.workloads.container_images import ImageContent, ImageError
+from fairc.cell.workloads import IMAGE_USER
+from fairc.words.container_images import ImageContent, ImageError
 
 if sys.version_info >= (3, 14):
     from compression import zstd

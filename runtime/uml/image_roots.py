@@ -17,8 +17,8 @@ from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm.image import Image
-from fairc.words.workloads import container_images
-from fairc.words.workloads.container_images import ImageError
+from fairc.words import container_images
+from fairc.words.container_images import ImageError
 
 from . import image_files, machine
 from .kernel import Kernel

@@ -10,12 +10,8 @@ from fairc.cell.reading import datagrams_per_s, reading
 from fairc.cell.roles import snaplen
 from fairc.compiler import estimate
 from fairc.compiler.plan import (
-    BulkWorkload,
     Cell,
-    FileWorkload,
     Interface,
-    ProgramWorkload,
-    VideoWorkload,
 )
 from fairc.runtime.host import faults
 from fairc.runtime.vm import recipe
@@ -42,8 +38,6 @@ COPIES = 3
 before it is missing.
 """
 NS = 10**9
-# Workloads that open all of a flow's connections at once, and send full packets.
-STEADY = (BulkWorkload, FileWorkload, VideoWorkload)
 # Up to here the packets that hosts hold (`processing`) need no memory worth counting.
 SHORT_PROCESSING_NS = 50_000_000
 
@@ -124,14 +118,13 @@ def is_steady(cell: Cell) -> bool:
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False
     return all(
-        not flow.qlog and flow.transport != "udp" and isinstance(flow.workload, STEADY)
-        for flow in cell.flows
+        not flow.qlog and flow.transport != "udp" and flow.workload.steady for flow in cell.flows
     )
 
 
 def own_bytes(cell: Cell) -> int:
     """Return the memory of the system, its programs and its nodes, bytes."""
-    own_programs = 2 * sum(isinstance(flow.workload, ProgramWorkload) for flow in cell.flows)
+    own_programs = 2 * sum(flow.workload.own_code is not None for flow in cell.flows)
     beyond = max(0, reading(cell).ring_packets - PROGRAM_RING_PACKETS)
     rings_bytes = len(cell.captures) * beyond * (RING_PLACE_BYTES + snaplen(cell))
     own = SYSTEM_BYTES + PROGRAM_BYTES * programs(cell) + NODE_BYTES * len(cell.nodes)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.own_program import IMAGE_DISKS, image_disks
-from fairc.cell.workloads import ProgramFile, ProgramImage
+from fairc.cell.workloads import IMAGE_DISKS, OwnCode, ProgramFile, ProgramImage, image_disks
 from fairc.compiler.files import opened
-from fairc.compiler.plan import Cell, Flow, ProgramWorkload
+from fairc.compiler.plan import Cell, Flow
 from fairc.runtime.host.faults import EngineUnavailable
 
 from . import confinement, image_roots
@@ -27,19 +26,19 @@ ADVICE = (
 )
 
 
-def of(cell: Cell) -> Iterator[tuple[Flow, ProgramWorkload]]:
+def of(cell: Cell) -> Iterator[tuple[Flow, OwnCode]]:
     """Yield the flows of a cell with programs of the user's own."""
     for flow in cell.flows:
-        if isinstance(flow.workload, ProgramWorkload):
-            yield flow, flow.workload
+        if flow.workload.own_code is not None:
+            yield flow, flow.workload.own_code
 
 
 def require_allowed(cell: Cell, allowed: bool) -> None:
     """Raise EngineUnavailable for programs that the user has not allowed, or that this host would
     not confine.
     """
-    for flow, workload in of(cell):
-        program = f"the program {workload.server[0]} of the flow {flow.name}"
+    for flow, code in of(cell):
+        program = f"the program {code.name} of the flow {flow.name}"
         if not allowed:
             raise EngineUnavailable(
                 (f"{program} is code that runs in the guest of the engine uml",),
@@ -57,7 +56,7 @@ def files(cell: Cell, folder: Path | None) -> dict[str, bytes]:
     folder: what is below it are the files of the plan. Raises EngineUnavailable for one that is not
     there as the plan was compiled from it.
     """
-    wanted = {file for _, workload in of(cell) for file in workload.files}
+    wanted = {file for _, code in of(cell) for file in code.files}
     places = _places(wanted, folder)
     return {file.sha256 + SUFFIX: places[file.sha256].read_bytes() for file in wanted}
 
@@ -83,7 +82,7 @@ def _places(wanted: Collection[ProgramFile | ProgramImage], folder: Path | None)
 
 def require_few_images(cell: Cell) -> None:
     """Raise EngineUnavailable for more images than a machine has disks for."""
-    names = sorted({image.path for _, workload in of(cell) for image in workload.images})
+    names = sorted({image.path for _, code in of(cell) for image in code.images})
     if len(names) > len(IMAGE_DISKS):
         raise EngineUnavailable(
             (f"the cell {cell.id} has {len(names)} container images, and uml runs two in a cell",),
@@ -93,7 +92,7 @@ def require_few_images(cell: Cell) -> None:
 
 def identity(machine: str, cell: Cell) -> str:
     """Return the identity of a machine whose programs have images."""
-    if not any(workload.images for _, workload in of(cell)):
+    if not any(code.images for _, code in of(cell)):
         return machine
     return hashlib.sha256(f"{machine} {image_roots.recipe()}".encode()).hexdigest()
 
@@ -109,7 +108,7 @@ def disks(
     folder: as of `files`. known: those that were made, by the hashes of the tars; gets the others.
     make: makes one of the hash, the place and the name of a tar. Raises EngineUnavailable.
     """
-    images = {image.sha256: image for _, workload in of(cell) for image in workload.images}
+    images = {image.sha256: image for _, code in of(cell) for image in code.images}
     new = [image for sha256, image in images.items() if sha256 not in known]
     for sha256, place in _places(new, folder).items():
         known[sha256] = make(sha256, place, images[sha256].path)
@@ -120,7 +119,7 @@ def standstill(cell: Cell) -> dict[str, Any]:
     """Return how long a cell's machine may compute while its clock hardly advances, as of
     `bounds.limits`.
     """
-    allowed_s = [workload.compute_ns / 1e9 for _, workload in of(cell)]
+    allowed_s = [code.compute_ns / 1e9 for _, code in of(cell)]
     if not allowed_s:
         return {}
     return {"standstill_s": max(allowed_s), "standstill_ns": HARDLY_NS}

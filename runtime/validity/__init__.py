@@ -37,8 +37,8 @@ from .endpoints import (
     datagrams,
     host_buffers,
     host_limits,
-    own_programs,
     processes,
+    remarks,
     unfinished_tests,
 )
 from .finding import Check, Finding, Verdict
@@ -82,7 +82,7 @@ CHECKS: tuple[Check, ...] = (
     congestion_control,
     processes,
     unfinished_tests,
-    own_programs,
+    remarks,
     transport_options,
     host_buffers,
     host_limits,
@@ -107,7 +107,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     congestion_control,
     processes,
     unfinished_tests,
-    own_programs,
+    remarks,
     transport_options,
     host_buffers,
     host_limits,

@@ -95,8 +95,8 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-def own_programs(measurement: Measurement) -> Iterator[Finding]:
-    """What is to be said of programs of the user's own that did not fail."""
+def remarks(measurement: Measurement) -> Iterator[Finding]:
+    """Report what is to be said of programs that did not fail."""
     for flow in measurement.flows:
         for remark in flow.endpoints.reports.get("remark", ()):
             yield Finding("flagged", str(remark["message"]))

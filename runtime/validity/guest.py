@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.workloads import PROGRAM
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
@@ -60,7 +59,7 @@ def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.b
 def _may_be_busy(measurement: Measurement) -> bool:
     workloads = [flow.plan.workload for flow in measurement.flows]
     browser = any(isinstance(w, LoadWorkload) and w.client == "chromium" for w in workloads)
-    return browser or any(PROGRAM in workload.programs for workload in workloads)
+    return browser or any(workload.own_code is not None for workload in workloads)
 
 
 def notes(measurement: Measurement) -> Iterator[Finding]:

@@ -116,10 +116,10 @@ def guest_files(
         "fairc-endpoints": endpoints.read_bytes(),
     }
     if with_runner:
-        # A guest's conductor works from a document, which needs no mechanism. One file more would
-        # move the kernel's random numbers, and with them the artefacts of cells without it.
-        found = runner.core() if modules is None else modules
-        files |= {name: found[name] for name in found.keys() - runner.mechanisms().keys()}
+        # One file more would move the kernel's random numbers, and with them the artefacts of all
+        # cells.
+        found, own = runner.files() if modules is None else modules, runner.in_guests()
+        files |= {name: found[name] for name in found.keys() - (runner.files().keys() - own.keys())}
     if variant is recipe.BROWSER:
         files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
         files["page_record.py"] = (recipe.GUEST / "page_record.py").read_bytes()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fairc.cell.workloads import FileWorkload
 from fairc.compiler import Cell, compile
 from fairc.compiler.cells.lowering import Lowering
 from fairc.compiler.passes.report import Report
@@ -31,10 +32,10 @@ from fairc.dsl.model import (
     Node,
     Queue,
     Scenario,
+    SimpleWorkload,
     Transmit,
 )
 from fairc.dsl.model.requests import Requests
-from fairc.words.workloads import Bulk, File
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
 SOURCE = Source("made-by-hand.fexp", TEXT)
@@ -84,7 +85,7 @@ def flow(
     client: str = "c1",
     *,
     cca: str = "cubic",
-    workload: File | Bulk | None = None,
+    workload: SimpleWorkload | None = None,
     connections: int = 1,
     start_ns: int | None = None,
     stop_ns: int | None = None,
@@ -96,7 +97,7 @@ def flow(
         client,
         connections,
         cca,
-        workload or File(10_000_000),
+        workload or SimpleWorkload(FileWorkload(bytes=10_000_000)),
         start_ns,
         stop_ns,
         span(line),

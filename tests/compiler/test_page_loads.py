@@ -15,7 +15,7 @@ from fairc.compiler.engines import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload, PageObject
 from fairc.dsl.model import Distribution, Page, Pep
-from fairc.words.workloads import Load
+from fairc.mechanisms.workloads.load.declaration import Load
 
 NS = 10**9
 

@@ -11,11 +11,12 @@ import pytest
 from specs import only_cell_of
 
 from fairc.cell.links import bucket_bytes
+from fairc.cell.workloads import BulkWorkload, FileWorkload
 from fairc.compiler.passes.hops import hop, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Distribution, Event
-from fairc.words.workloads import Bulk, File
+from fairc.dsl.model import Distribution, Event, SimpleWorkload
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
 
 S = 10**9
 
@@ -267,20 +268,25 @@ def test_the_default_deadline_is_ten_times_the_fair_share(make: SimpleNamespace)
 
 
 def test_other_deadlines(make: SimpleNamespace) -> None:
-    net, bulk = make.dumbbell(), [make.flow("f", workload=Bulk(), stop_ns=200 * S)]
+    net, bulk = make.dumbbell(), [make.flow("f", workload=Bulk(BulkWorkload()), stop_ns=200 * S)]
     assert make.cell(make.scenario(net, bulk)).deadline_ns == 201 * S
     assert make.cell(make.scenario(net, bulk, duration_ns=60 * S)).deadline_ns == 61 * S
     assert make.cell(make.scenario(net, bulk, deadline_ns=7 * S)).deadline_ns == 7 * S
-    tiny = [make.flow("f", workload=File(1000))]
+    tiny = [make.flow("f", workload=SimpleWorkload(FileWorkload(bytes=1000)))]
     assert make.cell(make.scenario(net, tiny)).deadline_ns == 10 * S + S // 20
 
 
 def test_durations_that_are_too_short(make: SimpleNamespace) -> None:
     net = make.dumbbell()
-    few_rtts = make.scenario(net, [make.flow("f", workload=Bulk())], duration_ns=S // 4)
+    few_rtts = make.scenario(
+        net, [make.flow("f", workload=Bulk(BulkWorkload()))], duration_ns=S // 4
+    )
     assert "less than 10 base RTTs" in make.found(few_rtts)["short-duration"].message
     # 1 MB at half of 1 Mbit/s takes 16 s
-    flows = [make.flow("a", workload=File(10**6)), make.flow("b", "s2", "c2", workload=Bulk())]
+    flows = [
+        make.flow("a", workload=SimpleWorkload(FileWorkload(bytes=10**6))),
+        make.flow("b", "s2", "c2", workload=Bulk(BulkWorkload())),
+    ]
     assert (
         "file"
         in make.found(make.scenario(net, flows, duration_ns=16 * S - 1))["short-duration"].message
@@ -348,7 +354,7 @@ def test_captures_without_a_hop_and_without_an_entry(make: SimpleNamespace) -> N
 def test_a_flow_that_never_starts_is_not_short(make: SimpleNamespace) -> None:
     """The front end says that it starts too late; a duration of less than nothing says no more."""
     late = make.quickstart().network
-    flows = [make.flow("f", workload=Bulk(), start_ns=20 * S)]
+    flows = [make.flow("f", workload=Bulk(BulkWorkload()), start_ns=20 * S)]
     assert "short-duration" not in make.found(make.scenario(late, flows, duration_ns=10 * S))
 
 
@@ -357,7 +363,7 @@ def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
         slow = replace(make.way(1_000_000, 5), events=(event,))
         links = [make.link("s1", "r1", make.way()), make.link("r1", "c1", slow)]
         net = make.network(["s1", "c1"], ["r1"], links)
-        flows = [make.flow("f", workload=Bulk())]
+        flows = [make.flow("f", workload=Bulk(BulkWorkload()))]
         found: dict[str, Diagnostic] = make.found(make.scenario(net, flows, duration_ns=10 * S))
         return found
 

@@ -18,13 +18,14 @@ import pytest
 from emitted_programs import READ_BACK, told
 
 from fairc.cell.expansion import expand
+from fairc.cell.workloads import FileWorkload
 from fairc.compiler import compile, emit
 from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
+from fairc.dsl.model import SimpleWorkload
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run.programs import unchanged
-from fairc.words.workloads import File
 
 PYTHON = "/usr/bin/python3"
 TOOLS = ("tc", "ip")
@@ -55,7 +56,7 @@ pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"this machine lacks: {LAC
 def script(make: SimpleNamespace, tmp_path: Path) -> Path:
     """A program of two small downloads over 5 Mbit/s, emitted."""
     flows = [
-        make.flow(n, s, c, workload=File(200_000))
+        make.flow(n, s, c, workload=SimpleWorkload(FileWorkload(bytes=200_000)))
         for n, s, c in (("one", "s1", "c1"), ("two", "s2", "c2"))
     ]
     # The kernel of continuous integration has no netem: nothing there can transmit frames.

@@ -173,36 +173,32 @@ RARE = LossModel(
     build=lambda use: Loss(use.span, own=Fraction(1, int(use[EVERY].number))),
 )
 '''
-WORKLOAD = '''"""`parcel`: a file of 50 kB."""
+WORKLOAD = '''"""Declaration of `parcel`."""
+
+from __future__ import annotations
+
+from fairc.dsl.model import SimpleWorkload
+from fairc.mechanisms.workloads.workload import WorkloadEntry
+
+from .cell import Parcel
+
+DECLARATION = WorkloadEntry(
+    name="parcel", summary="50 kB", parameters=(), build=lambda use: SimpleWorkload(Parcel())
+)
+'''
+WORKLOAD_PART = '''"""The part of a plan that is `parcel`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from fairc.cell.workloads import ParcelWorkload
-from fairc.dsl.model import Workload
-
-from .workload import WorkloadEntry
+from fairc.cell.workloads import WORKLOAD_KINDS, Workload
 
 
-@dataclass(frozen=True)
-class Parcel(Workload):
-    """The workload `parcel`."""
-
-    kind = "parcel"
-
-    def lower(self, flow, path, seed, shared):
-        """Return its part of the plan."""
-        return ParcelWorkload()
-
-
-WORKLOAD = WorkloadEntry(
-    name="parcel", summary="50 kB", parameters=(), build=lambda use: Parcel()
-)
-'''
-PLANNED = """
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParcelWorkload(Transfer):
+class Parcel(Workload):
     greedy = True
     kind: Literal["parcel"] = "parcel"
 
@@ -211,10 +207,7 @@ class ParcelWorkload(Transfer):
 
     def total_bytes(self, connections: int) -> int:
         return 50_000 * connections
-
-
-Workload = (
-"""
+'''
 ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
 
 from __future__ import annotations
@@ -314,11 +307,14 @@ TOYS = {
     ),
     "workload": Toy(
         "parcel",
-        {"words/workloads/NAME.py": WORKLOAD},
         {
-            "cell/workloads.py": (
-                ("\nWorkload = (\n", PLANNED),
-                ("    | Iperf3Workload\n", "    | Iperf3Workload\n    | ParcelWorkload\n"),
+            "mechanisms/workloads/NAME/__init__.py": '"""`parcel`: a file of 50 kB."""\n',
+            "mechanisms/workloads/NAME/declaration.py": WORKLOAD,
+            "mechanisms/workloads/NAME/cell.py": WORKLOAD_PART,
+        },
+        {
+            "mechanisms/__init__.py": (
+                ('        "program",\n', '        "program",\n        "parcel",\n'),
             )
         },
     ),

@@ -12,12 +12,12 @@ from pathlib import Path
 from trees import tree_of
 
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.engines import ENGINES
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS
 from fairc.words.figures import FIGURES
 from fairc.words.losses import LOSSES
 from fairc.words.metrics import METRICS
-from fairc.words.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[2]
 FORMATS = {"json"}

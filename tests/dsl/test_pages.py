@@ -13,7 +13,7 @@ import pytest
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.core.attachments import inside
 from fairc.dsl.model import Configuration, Distribution, Flow
-from fairc.words.workloads import Load
+from fairc.mechanisms.workloads.load.declaration import Load
 
 from .conftest import text_of
 

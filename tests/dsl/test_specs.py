@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fairc.cell.workloads import FileWorkload
 from fairc.dsl import load, read
-from fairc.dsl.model import Policer
-from fairc.words.workloads import File, Load
+from fairc.dsl.model import Policer, SimpleWorkload
+from fairc.mechanisms.workloads.load.declaration import Load
 
 CELLS = {
     "conex": (42, 1260, 0, 0),
@@ -59,8 +60,8 @@ def test_quickstart_is_a_scenario(examples: Path) -> None:
     assert slow.forward.queue.size.canonical == "2bdp"
     assert slow.forward.queue.size.span.text == "2bdp"
     assert [(f.name, f.cca, f.workload) for f in scenario.flows] == [
-        ("cubic", "cubic", File(10_000_000)),
-        ("bbr", "bbr", File(10_000_000)),
+        ("cubic", "cubic", SimpleWorkload(FileWorkload(bytes=10_000_000))),
+        ("bbr", "bbr", SimpleWorkload(FileWorkload(bytes=10_000_000))),
     ]
     assert scenario.duration_ns is None and scenario.stop == "all"
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from fairc.cell.workloads import BulkWorkload
 from fairc.dsl import Diagnostics, Source
 from fairc.dsl.model import Configuration, Direction, Link, Network
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Topology
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.words.presets import TOPOLOGIES
-from fairc.words.workloads import Bulk
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]
@@ -144,7 +145,7 @@ def test_a_flow_with_everything(build: Build) -> None:
     )
     (flow,) = configuration.scenario.flows
     assert (flow.server, flow.client, flow.connections, flow.cca) == ("b", "a", 3, "htcp")
-    assert (flow.start_ns, flow.stop_ns, flow.workload) == (10**9, 9 * 10**9, Bulk())
+    assert (flow.start_ns, flow.stop_ns, flow.workload) == (10**9, 9 * 10**9, Bulk(BulkWorkload()))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,14 @@ from fractions import Fraction
 import pytest
 
 from fairc.cell.model import TransportOptions
-from fairc.compiler.plan import VideoWorkload
+from fairc.cell.workloads import BulkWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
 from fairc.dsl.model import Distribution, Flow
-from fairc.words.workloads import Bulk, OnOff, Requests, Video
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.onoff.declaration import OnOff
+from fairc.mechanisms.workloads.requests.declaration import Requests
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
+from fairc.mechanisms.workloads.video.declaration import Video
 
 NS = 10**9
 
@@ -256,7 +260,7 @@ def test_a_window_is_written_in_either_place() -> None:
     (bulk,) = build("flow f { cca = cubic  workload = bulk(window: 64KiB) }")
     (key,) = build("flow f { cca = cubic  window = 64KiB  workload = bulk }")
     assert bulk.options == key.options == TransportOptions(receive_window_bytes=65_536)
-    assert bulk.workload == key.workload == Bulk()
+    assert bulk.workload == key.workload == Bulk(BulkWorkload())
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from fairc.dsl.core.registry import Registry, distance, suggest
 from fairc.dsl.core.values import Quantity
 from fairc.mechanisms.queues.discipline import queue_of
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.metrics import registry
 from fairc.words.blocks import flow, link
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
@@ -28,7 +29,6 @@ from fairc.words.policers import POLICERS
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.reference import BLOCKS, WORDS_OF
 from fairc.words.transports import TRANSPORTS
-from fairc.words.workloads import WORKLOADS
 
 NETWORK = (TOPOLOGIES, QUEUES, LOSSES, DISTRIBUTIONS, POLICERS, PEPS)
 TRAFFIC = (TCP_CCAS, QUIC_CCAS, WORKLOADS, PAGES, TRANSPORTS)

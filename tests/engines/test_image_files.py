@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from madeimages import FOLDER, docker, layer, oci, write
 
-from fairc.cell.own_program import IMAGE_USER
+from fairc.cell.workloads import IMAGE_USER
 from fairc.runtime.uml import image_files
-from fairc.words.workloads.container_images import ImageError, read
+from fairc.words.container_images import ImageError, read
 
 OWN = {"dev", "old", "proc", "program", "sys", "tmp", "work", "etc"}
 OWN |= {f"etc/{name}" for name in ("group", "hostname", "hosts", "passwd", "resolv.conf")}

@@ -15,15 +15,15 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile
-from fairc.compiler.plan import ProgramWorkload
 from fairc.dsl.core.diagnostics import CompileError
+from fairc.mechanisms.workloads.program.cell import ProgramWorkload
+from fairc.mechanisms.workloads.program.record import in_order
 from fairc.runtime.analysis.values import values
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement import load
-from fairc.runtime.measurement.own_programs import in_order
 from fairc.runtime.uml import confinement, own_programs
 from fairc.runtime.validity import judge
 

@@ -14,8 +14,10 @@ from left_behind import flow_of
 from specs import compilation_of
 
 from fairc.compiler.plan import MetricRequest, Requests, parse_cell
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
+from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import ArtefactError, Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.iperf3 import read
@@ -263,7 +265,7 @@ def test_the_host_is_asked_for_a_browser_and_what_drives_it(
 
 
 def test_the_report_says_in_words_what_a_test_is() -> None:
-    from fairc.runtime.report.description import _WORKLOADS
-
+    sentence = WORKLOADS["iperf3"].sentence
+    assert sentence is not None
     for flow, words in zip(CELL.flows, ("iperf3 for 1 s", "iperf3", "iperf3 for 1 s"), strict=True):
-        assert _WORKLOADS["iperf3"](flow.workload).replace("\u202f", " ") == words
+        assert sentence(flow.workload, quantity).replace("\u202f", " ") == words

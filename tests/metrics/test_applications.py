@@ -13,7 +13,7 @@ from computed import results, values
 from madeartefacts import Made, hand_made
 from madecell import MS, PAYLOAD
 
-from fairc.compiler.plan import VideoWorkload
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics.fct import percentile

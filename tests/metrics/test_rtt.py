@@ -19,7 +19,8 @@ from madeartefacts import Made, crowded, write_json
 from madecell import EPOCH_NS, MS, QUEUE, Transport
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Capture, Cell, MetricRequest, PingWorkload
+from fairc.compiler.plan import Capture, Cell, MetricRequest
+from fairc.mechanisms.workloads.ping.cell import PingWorkload
 from fairc.runtime.measurement import Measurement, headers, load
 from fairc.runtime.measurement.artefacts import ArtefactError, Artefacts
 from fairc.runtime.measurement.headers import BLOCK, DATAGRAM, SEGMENT

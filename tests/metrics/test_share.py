@@ -21,8 +21,8 @@ from fairc.compiler.plan import (
     MetricRequest,
     Operation,
     Requests,
-    VideoWorkload,
 )
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.analysis.values import values as computed
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window

@@ -15,12 +15,12 @@ from fairc.dsl.core.kinds import (
     AnyName,
 )
 from fairc.dsl.core.registry import Registry
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
 from fairc.words.dscp import A_CODE_POINT
 from fairc.words.sizes import A_WINDOW
 from fairc.words.transports import TRANSPORTS
-from fairc.words.workloads import WORKLOADS
 
 USERS = Parameter("users", AnyName("users"), "runs on each of them")
 FROM = Parameter("from", AnyName("a node"), "node that sends the data", "server")

@@ -1,7 +1,7 @@
 """A program of the user's own in a node: started in namespaces and under limits of its own, waited
 for, and what it left behind collected.
 
-`described` says what runs; `main` runs beside it, in the guest of a virtual machine alone. The
+It runs beside the program, in the guest of a virtual machine alone; `cell.py` says what runs. The
 program is no root, has no capability, sees the files of the experiment and of the guest's image
 read-only, and can write to `/work`, `/tmp` and `/dev/shm` only. It shares the node's network, and
 nothing else, with others (docs/learn/programs.md).
@@ -22,33 +22,21 @@ import socket
 import struct
 import sys
 import time
-
-from .programs import OWN_PROGRAM
+import warnings  # noqa: F401 - Python itself wants it later, where the root may be an image's
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from types import FrameType
     from typing import Any, NoReturn
 
-    from .document import Program
-    from .model import Cell, Flow
-    from .workloads import ProgramWorkload
-
+FILES, WORK = "/program", "/work"  # the former as in `cell.py`
 IMAGE_USER = 10_000
 """Whom all files of a container image belong to, and who runs its programs."""
-IMAGE_DISKS = ("root0", "root1")
-"""The machine's disks with the file systems of images: its kernel takes no more."""
-
-LEAD_NS = 10_000_000_000
-"""How long before the epoch a server starts: so long it may take until it is ready."""
-FILES, WORK = "/program", "/work"
-"""Where a program finds the experiment's files, and its working folder."""
 
 AGENT = "/run/fairc/agent.py"
 """Of fairc's virtual machines: nowhere else does a program of a user's run."""
 INPUTS, ROOTS = "/tmp", "/tmp/programs"
-FIRST_USER = 10_001
 MOST_PROCESSES, MOST_OPEN_FILES = 128, 4096
 MOST_FILE_BYTES = 16 << 20
 """Of one file of a program, and of what it prints."""
@@ -76,88 +64,12 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def described(flow: Flow, workload: ProgramWorkload, cell: Cell, side: str) -> Program:
-    """Return a flow's server or client as the conductor starts it."""
-    from .seeds import stream_seed
-
-    number = 2 * [each.name for each in cell.flows].index(flow.name) + (side == "client")
-    ends = [ns for ns in (flow.stop_ns, cell.duration_ns) if ns is not None]
-    lasts_ns = max(0, min(ends) - flow.start_ns) if ends else 0
-    values = {
-        "server": flow.address,
-        "client": flow.client_address,
-        "port": str(flow.port),
-        "seed": str(stream_seed(cell.seed, "program", flow.name)),
-        "duration": f"{lasts_ns / 1e9:.9f}".rstrip("0").rstrip("."),
-    }
-    hosts = {"server": flow.address, "client": flow.client_address}
-    for node in cell.nodes:
-        if node.kind == "host" and node.interfaces:
-            hosts.setdefault(node.name, node.interfaces[0].ip)
-    description: dict[str, Any] = {
-        "flow": flow.name,
-        "side": side,
-        "command": _command(getattr(workload, side), values),
-        "environment": {f"FAIRC_{name.upper()}": value for name, value in values.items()},
-        "files": [[file.path, file.sha256] for file in workload.files],
-        "hosts": sorted(hosts.items()),
-        "user": FIRST_USER + number,
-        "transport": flow.transport,
-        "port": flow.port,
-        "ready": workload.ready,
-        "start_ns": flow.start_ns,
-        "stop_ns": flow.stop_ns,
-    }
-    image = workload.server_image if side == "server" else workload.client_image
-    if image is not None:
-        description["user"] = IMAGE_USER
-        description["disk"] = image_disks(cell)[image.sha256]
-        description["environment"] = dict(image.environment) | description["environment"]
-    node_name = flow.server if side == "server" else flow.client
-    return {
-        "name": f"{flow.name}.{side}",
-        "node": node_name,
-        "role": OWN_PROGRAM,
-        "description": description,
-    }
-
-
-def image_disks(cell: Cell) -> dict[str, str]:
-    """Return the disks on which a cell's machine finds the images of its programs, by the hashes of
-    their tars. Raises ValueError for more than there can be.
-    """
-    from .workloads import ProgramWorkload
-
-    own = [flow.workload for flow in cell.flows if isinstance(flow.workload, ProgramWorkload)]
-    hashes = sorted({image.sha256 for workload in own for image in workload.images})
-    return dict(zip(hashes, IMAGE_DISKS[: len(hashes)], strict=True))
-
-
-def _command(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Return the words of a command, with the values of what is in braces."""
-    from .workloads import BRACES
-
-    def value(found: re.Match[str]) -> str:
-        return values[found[1]] if found[1] else found[0][0]
-
-    return [
-        BRACES.sub(value, f"{FILES}/{word[2:]}" if word.startswith("./") else word)
-        for word in words
-    ]
-
-
-def command_of(place: str) -> list[str]:
-    """Return the command that runs `main`; place: the folder that `cell` is in."""
-    code = f"import sys; sys.path.insert(0, {place!r}); from cell.own_program import main; main()"
-    return [sys.executable, "-S", "-E", "-P", "-c", code]
-
-
 class Ended(Exception):
     """The program has ended; its argument is its status, negative for a signal."""
 
 
 class Runner:
-    """Runs a program. epoch_ns: of the cell. description: as of `described`."""
+    """Runs a program. epoch_ns: of the cell. description: as in `cell.py`."""
 
     def __init__(self, epoch_ns: int, description: dict[str, Any]) -> None:
         self.epoch_ns, self.job = epoch_ns, description
@@ -458,7 +370,7 @@ class Runner:
 
     def _sleep_until(self, at_ns: int) -> None:
         """Return at a time or, earlier, when it is to stop. Raises Ended when it has ended."""
-        from .clock import RealTime
+        from fairc.cell.clock import RealTime
 
         watched = [self.wake, self.init_end]
         ready = RealTime().wait(watched, at_ns)

@@ -1,4 +1,4 @@
-"""`load`: a client loads a page, each time over a new connection."""
+"""Declaration of `load`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER
 from fairc.dsl.model import Distribution, Flow, Input, Page, Path, Refusal, Workload
+from fairc.mechanisms.workloads.workload import NS, Quantify, WorkloadEntry
 from fairc.words.distributions import A_RANDOM_TIME, distribution, draw, is_drawn, mean
 from fairc.words.pages.page import PAGES, page_of
-
-from .workload import NS, WorkloadEntry
 
 Client = Literal["chromium", "plain"]
 HttpVersion = Literal["h1", "h2", "h3"]
@@ -87,11 +86,14 @@ class Load(Workload):
     idle: Distribution
     timeout_ns: int | None
     every_ns: int = 0
-    kind = "load"
     noun = "page loads"
-    adapts = True
     only_in_packets = "page loads"
     senseless = SENSELESS
+
+    @property
+    def planned(self) -> type[LoadWorkload]:
+        """The class of its part of the plan."""
+        return LoadWorkload
 
     @property
     def programs(self) -> frozenset[str]:
@@ -227,11 +229,21 @@ def _build(use: Use[WorkloadEntry]) -> Load:
     )
 
 
-WORKLOAD = WorkloadEntry(
+def _sentence(load: LoadWorkload, quantity: Quantify) -> str:
+    objects, loads = len(load.page), len(load.protocols)
+    size = quantity(sum(item.bytes for item in load.page), "B")
+    page = f"a page of {objects} object{'s' * (objects > 1)} and {size}"
+    who = "Chromium" if load.client == "chromium" else "a client without a browser"
+    over = " and ".join(sorted(set(load.protocols)))
+    return f"{loads} load{'s' * (loads > 1)} of {page} in {who} over {over}"
+
+
+DECLARATION = WorkloadEntry(
     name="load",
     summary="A client loads a page, each time over a new connection",
     parameters=(PAGE, CLIENT, BROWSER, HTTP, LOADS, IDLE, TIMEOUT, EVERY),
     build=_build,
+    sentence=_sentence,
     needs_tcp="a page needs a CCA over TCP; every page starts over TCP: with `http: h3`, the first"
     " load learns of QUIC",
     initial_window_packets=32,  # of the servers of Thomas et al., and of large web servers today

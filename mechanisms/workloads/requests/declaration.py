@@ -1,4 +1,4 @@
-"""`requests`: short transfers, each requested at its time; several flows may share the arrivals."""
+"""Declaration of `requests`, and the arrivals that several flows share."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
+from fairc.mechanisms.workloads.workload import WorkloadEntry, check_lasting, inputs_of
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
@@ -25,8 +26,6 @@ from fairc.words.distributions import (
     is_drawn,
     quantities,
 )
-
-from .workload import WorkloadEntry, check_lasting, inputs_of, lowered
 
 PROCESS = ("shared arrivals",)
 """Name of the stream that belongs to no flow; no flow can have this name."""
@@ -59,7 +58,11 @@ class Requests(Workload):
     every: Distribution
     packets: bool = False
     share: Fraction | None = None
-    kind = "requests"
+
+    @property
+    def planned(self) -> type[RequestsWorkload]:
+        """The class of its part of the plan."""
+        return RequestsWorkload
 
     @property
     def is_drawn(self) -> bool:
@@ -85,8 +88,8 @@ class Requests(Workload):
             payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
             size = size.times(payload)
         return RequestsWorkload(
-            size=lowered(size),
-            every=lowered(self.every),
+            size=size.lowered(),
+            every=self.every.lowered(),
             seed=stream_seed(seed, "workload", flow.name),
             shared=shared.get(flow.name),
         )
@@ -206,7 +209,7 @@ def _in_packets(size: Quantity | Use[DistributionEntry]) -> bool:
     return size.dimension == PACKETS
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="requests",
     summary="Short transfers, each requested at its arrival time",
     parameters=(SIZE, EVERY, SHARE),

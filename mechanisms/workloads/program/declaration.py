@@ -1,26 +1,15 @@
-"""`program`: a server and a client of the user's own, from files and container images beside the
-experiment.
-"""
+"""Declaration of `program`, and what its files and images have to be."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
-from fairc.cell.workloads import (
-    MOST_IMAGE_BYTES,
-    MOST_PROGRAM_BYTES,
-    PLACEHOLDERS,
-    PROGRAM,
-    ProgramFile,
-    ProgramImage,
-    ProgramWorkload,
-)
+from fairc.cell.workloads import MOST_IMAGE_BYTES, MOST_PROGRAM_BYTES, ProgramFile, ProgramImage
 from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import Lists, Quantities, Texts, refuse
@@ -29,10 +18,11 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
-from fairc.dsl.model import Flow, Input, Path, Refusal, Workload
+from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload
+from fairc.mechanisms.workloads.workload import WorkloadEntry
+from fairc.words import container_images
 
-from . import container_images
-from .workload import WorkloadEntry
+from .cell import PLACEHOLDERS, ProgramWorkload
 
 HERE = "./"
 """What a word of a command begins with that is a file beside the experiment."""
@@ -100,25 +90,18 @@ CPU = Parameter(
 
 
 @dataclass(frozen=True)
-class Program(Workload):
+class Program(SimpleWorkload):
     """The workload `program`."""
 
-    plan: ProgramWorkload
-    kind = "program"
+    part: ProgramWorkload
     noun = "a program"
     only_in_packets = "a program"
-    adapts = True
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """Code of the user's own."""
-        return self.plan.programs
 
     @property
     def inputs(self) -> tuple[Input, ...]:
         """Its files."""
-        found = [(each.path, each.sha256) for each in self.plan.files]
-        found += [(each.path, each.sha256) for each in self.plan.images]
+        found = [(each.path, each.sha256) for each in self.part.files]
+        found += [(each.path, each.sha256) for each in self.part.images]
         return tuple(Input(path=path, sha256=sha256) for path, sha256 in dict.fromkeys(found))
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
@@ -139,12 +122,6 @@ class Program(Workload):
                 "a program does not use the buffers of `hosts`: it sets those of its sockets",
                 "leave them out of `hosts`; Linux sizes the buffers of sockets that set none",
             )
-
-    def lower(
-        self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]
-    ) -> ProgramWorkload:
-        """Return its part of the plan."""
-        return self.plan
 
 
 def _build(use: Use[WorkloadEntry]) -> Program:
@@ -278,8 +255,8 @@ def _check_program(name: Text, content: bytes) -> None:
         )
 
 
-WORKLOAD = WorkloadEntry(
-    name=PROGRAM,
+DECLARATION = WorkloadEntry(
+    name="program",
     summary="A server and a client of your own, from files or images beside the experiment",
     parameters=(SERVER, CLIENT, FILES, SERVER_IMAGE, CLIENT_IMAGE, READY, CPU),
     build=_build,

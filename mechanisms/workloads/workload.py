@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from fairc.cell import workloads
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.problems import fail
 from fairc.dsl.model import Distribution, Input, Workload
 from fairc.words.distributions import mean
 
 NS = 10**9
+
+Quantify = Callable[[float, str], str]
+"""Writes a number with its unit, for people."""
 
 SHORTEST_MEAN_S = Fraction(1, 10**6)
 """Below this a program would do nothing but draw times."""
@@ -31,6 +33,7 @@ class WorkloadEntry(Entry):
     by_images: whether third-party images can move it.
     needs_tcp: why its CCA must exist over TCP, whatever `over` says; empty: it need not.
     initial_window_packets: the default of its flows.
+    sentence: returns how the report describes its part of the plan; None: by its name.
     """
 
     build: Callable[[Use[WorkloadEntry]], Workload]
@@ -41,6 +44,7 @@ class WorkloadEntry(Entry):
     by_images: bool = False
     needs_tcp: str = ""
     initial_window_packets: int = 10
+    sentence: Callable[[Any, Quantify], str] | None = None
     runs: bool = True
 
 
@@ -52,17 +56,6 @@ def check_lasting(random: Distribution, use: Use[Entry], parameter: Parameter[An
             f"`{parameter.name}` of `{use.entry.name}` must last 1us or more on average",
             use.span_of(parameter),
         )
-
-
-def lowered(random: Distribution) -> workloads.Distribution:
-    """Return a distribution as the plan holds it."""
-    numbers = {name: float(value) for name, value in random.arguments.items()}
-    return workloads.Distribution(
-        kind=cast(Any, random.kind),
-        parameters=numbers,
-        values=tuple(float(value) for value, _ in random.points),
-        shares=tuple(float(share) for _, share in random.points),
-    )
 
 
 def inputs_of(*drawn: Distribution) -> tuple[Input, ...]:

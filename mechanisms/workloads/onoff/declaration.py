@@ -1,4 +1,4 @@
-"""`onoff`: a source that sends at a rate, and pauses."""
+"""Declaration of `onoff`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
 from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
+from fairc.mechanisms.workloads.workload import WorkloadEntry, check_lasting, inputs_of
 from fairc.words.distributions import A_RANDOM_TIME, distribution, is_drawn
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
-
-from .workload import WorkloadEntry, check_lasting, inputs_of, lowered
 
 RATE = Parameter("rate", A_RATE, "rate while sending", required=True)
 ON = Parameter("on", A_RANDOM_TIME, "how long it sends", required=True)
@@ -35,7 +34,11 @@ class OnOff(Workload):
     on: Distribution
     off: Distribution
     packet_bytes: int | None
-    kind = "onoff"
+
+    @property
+    def planned(self) -> type[OnOffWorkload]:
+        """The class of its part of the plan."""
+        return OnOffWorkload
 
     @property
     def is_drawn(self) -> bool:
@@ -51,8 +54,8 @@ class OnOff(Workload):
         """Return its part of the plan."""
         return OnOffWorkload(
             rate_bps=self.rate_bps,
-            on=lowered(self.on),
-            off=lowered(self.off),
+            on=self.on.lowered(),
+            off=self.off.lowered(),
             packet_bytes=path.mtu if self.packet_bytes is None else self.packet_bytes,
             seed=stream_seed(seed, "workload", flow.name),
         )
@@ -70,12 +73,13 @@ def _build(use: Use[WorkloadEntry]) -> OnOff:
     )
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="onoff",
     summary="A source that sends at a rate, and pauses",
     parameters=(RATE, ON, OFF, PACKET),
     over_mptcp=True,
     build=_build,
+    sentence=lambda source, quantity: f"{quantity(source.rate_bps, 'bit/s')} on and off",
     over_udp=True,
     has_rate=True,
 )

@@ -1,18 +1,16 @@
-"""`bulk`: each connection sends for as long as the flow lasts; over UDP, at a constant bit rate."""
+"""Declaration of `bulk`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Flow, Path, Refusal, Workload
+from fairc.dsl.model import Flow, Refusal, SimpleWorkload
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.sizes import A_PACKET_SIZE, A_WINDOW, whole_bytes
-
-from .workload import WorkloadEntry
 
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
 PACKET = Parameter(
@@ -21,15 +19,10 @@ PACKET = Parameter(
 
 
 @dataclass(frozen=True)
-class Bulk(Workload):
-    """The workload `bulk`; its window is the flow's.
-
-    packet_bytes: of a datagram over UDP with its IP header; None: the path's MTU.
-    """
+class Bulk(SimpleWorkload):
+    """The workload `bulk`; its window is the flow's."""
 
     window: Quantity | None = field(default=None, compare=False)
-    packet_bytes: int | None = None
-    kind = "bulk"
 
     @property
     def receive_window(self) -> Quantity | None:
@@ -38,7 +31,7 @@ class Bulk(Workload):
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Refuse the size of datagrams where there are none."""
-        if self.packet_bytes is not None and flow.transport != "udp":
+        if self.datagram_bytes is not None and flow.transport != "udp":
             yield Refusal(
                 "workload",
                 f"`packet` of `bulk` is the size of a datagram, and `{flow.label}` is not over UDP",
@@ -46,17 +39,14 @@ class Bulk(Workload):
                 "TCP and QUIC choose the sizes of their packets",
             )
 
-    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
-        """Return its part of the plan."""
-        return BulkWorkload(packet_bytes=self.packet_bytes)
-
 
 def _build(use: Use[WorkloadEntry]) -> Bulk:
     packet = use.given(PACKET)
-    return Bulk(use.given(WINDOW), None if packet is None else whole_bytes(packet))
+    part = BulkWorkload(packet_bytes=None if packet is None else whole_bytes(packet))
+    return Bulk(part, use.given(WINDOW))
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
     parameters=(WINDOW, PACKET),

@@ -1,4 +1,4 @@
-"""`iperf3`: the program, with `count` parallel streams."""
+"""Declaration of `iperf3`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import DATA, TIME
-from fairc.dsl.model import Flow, Path, Refusal, Workload
+from fairc.dsl.model import Flow, Path, Refusal, SimpleWorkload
+from fairc.mechanisms.workloads.workload import Quantify, WorkloadEntry
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
-
-from .workload import WorkloadEntry
 
 BLOCK_BYTES = 4096
 """What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after a whole block.
@@ -41,32 +40,22 @@ REVERSE = Parameter("reverse", A_SWITCH, "whether the receiver is iperf3's clien
 
 
 @dataclass(frozen=True)
-class Iperf3(Workload):
+class Iperf3(SimpleWorkload):
     """The workload `iperf3`; without a datagram size it takes the path's MTU."""
 
-    plan: Iperf3Workload
-    kind = "iperf3"
+    part: Iperf3Workload
     noun = "iperf3"
     only_in_packets = "iperf3"
 
     @property
-    def programs(self) -> frozenset[str]:
-        """The program itself."""
-        return self.plan.programs
-
-    @property
     def ends(self) -> bool:
         """Whether it ends by itself."""
-        return self.plan.time_s is not None or self.plan.bytes is not None
+        return self.part.time_s is not None or self.part.bytes is not None
 
     @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections."""
-        return not self.plan.reverse
-
-    def total_bytes(self, connections: int) -> int | None:
-        """Return the bytes of all streams together."""
-        return self.plan.bytes
+        return not self.part.reverse
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what iperf3 (3.12, Debian 12) does not support, and would silently ignore or
@@ -102,16 +91,16 @@ class Iperf3(Workload):
 
     def _senseless(self, udp: bool) -> Iterator[tuple[str, str]]:
         """Yield the parameters that a transport has no use for, and what to do about each."""
-        if udp and self.plan.window_bytes:
+        if udp and self.part.window_bytes:
             yield "window", "leave it out: UDP has no window"
-        if not udp and self.plan.packet_bytes:
+        if not udp and self.part.packet_bytes:
             yield "packet", "leave it out: TCP sizes its segments by the path"
-        if udp and self.plan.reverse and self.plan.bytes:
+        if udp and self.part.reverse and self.part.bytes:
             waits = "by default its client waits for every byte, and hangs after a loss"
             yield "bytes", f"{waits}: write `reverse: off`, or use `time`"
 
     def _refused_over_tcp(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
-        size = self.plan.bytes
+        size = self.part.bytes
         if size is not None and size % BLOCK_BYTES:
             blocks = -(-size // BLOCK_BYTES)
             yield Refusal(
@@ -120,14 +109,14 @@ class Iperf3(Workload):
                 f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes:"
                 f" {blocks * BLOCK_BYTES // 1024}KiB`; for an exact size, use `file(...)`",
             )
-        if size is not None and not self.plan.reverse:
+        if size is not None and not self.part.reverse:
             yield Refusal(
                 "workload",
                 "`bytes` of `iperf3` does not work with `reverse: off` over TCP",
                 "its server stops counting when its client has sent everything, before everything"
                 " has arrived: leave `reverse` out, or write `time`",
             )
-        if "rate" in given and self.plan.reverse:
+        if "rate" in given and self.part.reverse:
             yield Refusal(
                 "rate",
                 "over TCP, iperf3 paces at a `rate` only at its client",
@@ -143,7 +132,7 @@ class Iperf3(Workload):
             )
         if flow.options.fast_open:
             yield Refusal("fast_open", "iperf3 does not support TCP Fast Open", "leave it out")
-        if (flow.send_buffer_bytes or flow.receive_buffer_bytes) and not self.plan.window_bytes:
+        if (flow.send_buffer_bytes or flow.receive_buffer_bytes) and not self.part.window_bytes:
             yield Refusal(
                 "workload",
                 "iperf3 cannot use the buffers of `hosts`: it sets both sockets to one size",
@@ -152,9 +141,9 @@ class Iperf3(Workload):
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
         """Return its part of the plan."""
-        if flow.transport != "udp" or self.plan.packet_bytes is not None:
-            return self.plan
-        return replace(self.plan, packet_bytes=path.mtu)
+        if flow.transport != "udp" or self.part.packet_bytes is not None:
+            return self.part
+        return replace(self.part, packet_bytes=path.mtu)
 
 
 def _build(use: Use[WorkloadEntry]) -> Iperf3:
@@ -189,10 +178,17 @@ def _build(use: Use[WorkloadEntry]) -> Iperf3:
     )
 
 
-WORKLOAD = WorkloadEntry(
+def _sentence(test: Iperf3Workload, quantity: Quantify) -> str:
+    if test.time_s is not None:
+        return f"iperf3 for {quantity(float(test.time_s), 's')}"
+    return f"iperf3 of {quantity(test.bytes, 'B')}" if test.bytes is not None else "iperf3"
+
+
+DECLARATION = WorkloadEntry(
     name="iperf3",
     summary="The program iperf3, with `count` parallel streams",
     parameters=(LASTS, BYTES, WINDOW, PACKET, REVERSE),
     build=_build,
     over_udp=True,
+    sentence=_sentence,
 )

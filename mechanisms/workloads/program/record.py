@@ -1,14 +1,13 @@
-"""A flow whose ends are programs of the user's own: its packets show what these do not report.
+"""What `program` left behind. The packets of the flow show what its programs do not report.
 
 The client's interface is captured both ways. The flow was `opened` when its client sent its first
 packet to the server's port. What was delivered is the payload of what came back: over TCP a byte
 counts once, when it and all before it had arrived; over UDP each datagram when it arrived. What
-runs beside each program (cell/own_program.py) says how it ended.
+runs beside each program (`agent.py`) says how it ended.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
 from typing import Any
@@ -16,16 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow
-
-from . import applications, samples
-from .artefacts import NS, ArtefactError, Artefacts, Ending
-from .endpoints import Endpoints, Progress
-from .pcap import TCP, UDP, Capture, Packets
+from fairc.cell.model import Cell, Flow
+from fairc.runtime.measurement import applications, images, samples
+from fairc.runtime.measurement.artefacts import NS, Artefacts, Ending
+from fairc.runtime.measurement.endpoints import Endpoints, Events, Progress, by_event
+from fairc.runtime.measurement.pcap import TCP, UDP, Capture, Packets
 
 Floats = NDArray[np.float64]
 SIDES = ("server", "client")
-Events = Mapping[str, list[dict[str, Any]]]
 MOST_BYTES = 1 << 20
 """Of a file that a metric reads."""
 _CYCLE = 1 << 32
@@ -39,8 +36,8 @@ def load(
     ending: Ending,
 ) -> Endpoints:
     """Read what both programs of a flow left behind. Raises ArtefactError."""
-    said = {side: _by_event(artefacts, f"{flow.name}.{side}.ndjson") for side in SIDES}
-    sent, came = (_at_client(flow, cell, captures, way) for way in ("out", "in"))
+    said = {side: by_event(artefacts.lines(f"{flow.name}.{side}.ndjson")) for side in SIDES}
+    sent, came = (images.at_client(flow, cell, captures, way) for way in ("out", "in"))
     protocol, server = TCP if flow.transport == "tcp" else UDP, int(IPv4Address(flow.address))
     sent = sent.select(
         (sent.destination == server)
@@ -50,7 +47,7 @@ def load(
     came = came.select(
         (came.source == server) & (came.source_port == flow.port) & (came.protocol == protocol)
     )
-    opened_s = _seconds(sent, ending.epoch_ns)
+    opened_s = images.seconds(sent, ending.epoch_ns)
     courses = tuple(_courses(came, ending.epoch_ns))
     client = said["client"]
     finished = [event for name in ("done", "stopped", "error") for event in client[name]]
@@ -126,24 +123,12 @@ def _remarks(flow: Flow, said: Mapping[str, Events]) -> Iterator[Mapping[str, An
                 }
 
 
-def _by_event(artefacts: Artefacts, file: str) -> Events:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for event in artefacts.lines(file):
-        found[str(event.get("event"))].append(event)
-    return found
-
-
-def _seconds(packets: Packets, epoch_ns: int) -> Floats:
-    after_epoch: Floats = (packets.time_ns - epoch_ns).astype(np.float64) * NS
-    return after_epoch
-
-
 def _courses(came: Packets, epoch_ns: int) -> Iterator[tuple[Floats, Floats]]:
     """Yield times, s, and the payload delivered until then, bytes, of each port of the client."""
     came = came.select(came.payload_bytes > 0)
     for port in np.unique(came.destination_port):
         ours = came.select(came.destination_port == port)
-        t_s = _seconds(ours, epoch_ns)
+        t_s = images.seconds(ours, epoch_ns)
         sizes = ours.payload_bytes.astype(np.int64)
         if (ours.protocol == TCP).all():
             t_s, sizes = in_order(t_s, ours.sequence.astype(np.int64), sizes)
@@ -173,11 +158,3 @@ def in_order(
     delivered = np.maximum.accumulate(first)
     there = np.isfinite(delivered)
     return delivered[there], np.diff(edges)[there]
-
-
-def _at_client(flow: Flow, cell: Cell, captures: Mapping[str, Capture], way: str) -> Packets:
-    """Return what the interface of a flow's client received (`in`) or sent (`out`)."""
-    for capture in cell.captures:
-        if (capture.point, capture.node, capture.direction) == ("client", flow.client, way):
-            return captures[capture.name].packets
-    raise ArtefactError(f"the plan has no capture at the client of flow {flow.name}")

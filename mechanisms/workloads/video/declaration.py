@@ -1,19 +1,19 @@
-"""`video`: a progressive download, and the player that waits for it."""
+"""Declaration of `video`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from fairc.cell.workloads import VideoWorkload
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import Flow, Path, Workload
+from fairc.dsl.model import Flow, Path, SimpleWorkload
+from fairc.mechanisms.workloads.workload import NS, WorkloadEntry
 from fairc.words.sizes import A_BUFFER, whole_bytes
 
-from .workload import NS, WorkloadEntry
+from .cell import VideoWorkload
 
 BITRATE = Parameter("bitrate", A_RATE, "rate of the video", required=True)
 LENGTH = Parameter("length", A_POSITIVE_TIME, "playing time", required=True)
@@ -26,22 +26,25 @@ SEND_BUFFER = Parameter("send_buffer", A_BUFFER, "send buffer of the server", "2
 
 
 @dataclass(frozen=True)
-class Video(Workload):
-    """The workload `video`: nothing of it depends on the path."""
+class Video(SimpleWorkload):
+    """The workload `video`."""
 
-    plan: VideoWorkload
-    kind = "video"
+    part: VideoWorkload
     noun = "video"
-    adapts = True
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the whole video, rounded up."""
-        return -(-self.plan.bitrate_bps * self.plan.length_ns // (8 * NS))
-
-    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> VideoWorkload:
-        """Return its part of the plan."""
-        return self.plan
+    def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
+        """Yield that its path is too slow for it."""
+        if self.part.bitrate_bps > path.rate_bps:
+            rate = f"{self.part.bitrate_bps / 1e6:g}"
+            yield Diagnostic(
+                "video-too-fast",
+                f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
+                flow.span,
+                notes=(f"{rate} Mbit/s over a bottleneck of {path.rate_bps / 1e6:g} Mbit/s",),
+                help="it stalls whatever the network does: lower the bit rate, or make the link"
+                " faster",
+                severity=Severity.WARNING,
+            )
 
 
 def _build(use: Use[WorkloadEntry]) -> Video:
@@ -68,9 +71,12 @@ def _build(use: Use[WorkloadEntry]) -> Video:
     )
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="video",
     summary="A progressive video player",
     parameters=(BITRATE, LENGTH, BURST, CHUNK, FACTOR, PLAY, STALL, SEND_BUFFER),
     build=_build,
+    sentence=lambda video, quantity: (
+        f"{quantity(video.length_ns / 1e9, 's')} video of {quantity(video.bitrate_bps, 'bit/s')}"
+    ),
 )

@@ -1,0 +1,1 @@
+"""`file`: each connection moves exactly this number of bytes."""

@@ -1,0 +1,1 @@
+"""`iperf3`: the program, with `count` parallel streams."""

@@ -1,0 +1,1 @@
+"""`load`: a client loads a page, each time over a new connection."""

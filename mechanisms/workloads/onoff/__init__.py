@@ -1,0 +1,1 @@
+"""`onoff`: a source that sends at a rate, and pauses."""

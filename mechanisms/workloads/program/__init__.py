@@ -1,0 +1,1 @@
+"""`program`: a server and a client of the user's own, from files beside the experiment."""

@@ -1,0 +1,1 @@
+"""`video`: a progressive download, and the player that waits for it."""
