@@ -57,9 +57,13 @@ def module_name(module: str) -> str:
     return name if family == PACKAGE else f"{family}_{name}"
 
 
-def in_guests() -> dict[str, bytes]:
-    """Return the modules that a guest needs, by their path: its conductor works from a document."""
-    return core() | {n: c for n, c in mechanisms().items() if n.endswith("_agent.py")}
+def agents(cell: Cell) -> dict[str, bytes]:
+    """Return what runs beside programs in a guest, of the mechanisms that a cell uses, by path.
+
+    A guest's conductor works from a document, and needs nothing else of them.
+    """
+    names = {f"{PACKAGE}/{module_name(module)}_agent.py" for module in _modules(cell)}
+    return {name: code for name, code in mechanisms().items() if name in names}
 
 
 def files() -> dict[str, bytes]:
@@ -91,9 +95,13 @@ def digest(text: str, cell: Cell) -> str:
 
     `identity` leaves mechanisms out: another one makes no result stale that is without it.
     """
+    return hashlib.sha256(f"{text}\n{_used(_modules(cell))}".encode()).hexdigest()
+
+
+def _modules(cell: Cell) -> frozenset[str]:
+    """Return the modules of the mechanisms in a cell."""
     of = (type(part).__module__ for part in cell.mechanisms)
-    used = frozenset(module for module in of if module.startswith(f"{fairc.mechanisms.__name__}."))
-    return hashlib.sha256(f"{text}\n{_used(used)}".encode()).hexdigest()
+    return frozenset(module for module in of if module.startswith(f"{fairc.mechanisms.__name__}."))
 
 
 @cache

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
@@ -81,7 +82,8 @@ class UmlEngine:
         self._endpoints = Path()
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
-        self._initrds: dict[tuple[str, bool], Initrd] = {}  # by variant, and whether with `cell/`
+        # By variant, whether with `cell/`, and the names of agents.
+        self._initrds: dict[tuple[str, bool, tuple[str, ...]], Initrd] = {}
         # By variant, memory in bytes, kernel, and cost of a system call.
         self._identities: dict[tuple[str, int | None, str, int | None], str] = {}
         self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
@@ -183,7 +185,7 @@ class UmlEngine:
             **self._own_versions,
         }
         for variant in recipe.VARIANTS:
-            if (variant.name, True) in self._initrds:
+            if any((name, ran) == (variant.name, True) for name, ran, _ in self._initrds):
                 of = recipe.suffix(variant)
                 found |= {
                     f"image{of}": image.require(variant).digest,
@@ -203,14 +205,23 @@ class UmlEngine:
         self._tracing = trial.boot(self._kernel, image.require(recipe.UML))
         self._initrd(recipe.UML)
 
-    def _initrd(self, variant: recipe.Variant, runner: bool = True) -> Initrd:
+    def _initrd(
+        self,
+        variant: recipe.Variant,
+        runner: bool = True,
+        agents: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> Initrd:
         """Return the initramfs of a variant; runner: with `cell/` in it, and with bytecode.
 
-        The hash of the one without is part of every cell's key.
+        agents: what `runner.agents` returns of the cell. The hash of the one without `cell/` is
+        part of every cell's key.
         """
+        key = variant.name, runner, tuple(agents)
         with self._lock:
-            if (variant.name, runner) not in self._initrds:
-                files = initramfs.guest_files(variant, self._endpoints, "machine_uml.py", runner)
+            if key not in self._initrds:
+                files = initramfs.guest_files(
+                    variant, self._endpoints, "machine_uml.py", runner, agents=agents
+                )
                 booted = image.require(variant)
                 if runner:
                     assert self._kernel is not None, "prepare comes first"
@@ -219,8 +230,8 @@ class UmlEngine:
                 busybox = booted.busybox.read_bytes()
                 content = initramfs.pack(initramfs.guest_entries("init-uml", busybox, [], files))
                 digest = hashlib.sha256(content).hexdigest()
-                self._initrds[variant.name, runner] = Initrd(content, digest)
-            return self._initrds[variant.name, runner]
+                self._initrds[key] = Initrd(content, digest)
+            return self._initrds[key]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch its artefacts."""
@@ -258,7 +269,9 @@ class UmlEngine:
                 memory_bytes=memory_bytes,
                 files={**modules.files(loaded), **own_programs.files(cell, self.program_files)},
             )
-            (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
+            (folder / machine.INITRD).write_bytes(
+                self._initrd(variant, agents=runner.agents(cell)).content
+            )
             disks = self._disks_of(cell)
             cost_ns = cell.syscall_cost_ns or guest_job.default_cost_ns(cell, variant)
             arguments = machine.kernel_arguments(variant, cost_ns, memory_bytes, disks)

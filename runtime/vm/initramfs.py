@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fairc.compiler.targets import runner
 
@@ -102,12 +103,13 @@ def guest_files(
     machine: str,
     with_runner: bool = True,
     modules: Mapping[str, bytes] | None = None,
+    agents: Mapping[str, bytes] = MappingProxyType({}),
 ) -> dict[str, bytes]:
     """Return the files that the initramfs holds for the agent, by their path from its folder.
 
     endpoints: the program of the endpoints. machine: the module that becomes the agent's `machine`.
     with_runner: whether `cell/` is among them. modules: instead of this installation's
-    (foreign.py).
+    (foreign.py). agents: what `runner.agents` returns of the cell.
     """
     files = {
         "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
@@ -118,8 +120,9 @@ def guest_files(
     if with_runner:
         # One file more would move the kernel's random numbers, and with them the artefacts of all
         # cells.
-        found, own = runner.files() if modules is None else modules, runner.in_guests()
-        files |= {name: found[name] for name in found.keys() - (runner.files().keys() - own.keys())}
+        found = runner.core() if modules is None else modules
+        files |= {name: found[name] for name in found.keys() - runner.mechanisms().keys()}
+        files |= agents
     if variant is recipe.BROWSER:
         files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
         files["page_record.py"] = (recipe.GUEST / "page_record.py").read_bytes()

@@ -180,7 +180,9 @@ def test_queues_count_in_full_packets_of_the_link(queue: str, words: str) -> Non
 
 
 def test_small_queues_are_small_for_the_packets_of_the_link() -> None:
-    experiment_of = TEXT.format(topology="slow: 9kB, queue: fifo(15kB)", flow=BULK, sweep="")
+    experiment_of = TEXT.format(
+        topology="slow: 9kB, queue: fifo(15kB)", flow=BULK, sweep="", change=""
+    )
     _, found = dsl.load(dsl.Source("t.fexp", experiment_of))
     assert [(d.code, d.note) for d in found] == [("small-queue", "about 1.7 packets of 9014 bytes")]
     assert not compiled("slow: 576B, queue: fifo(1500B)")[1]

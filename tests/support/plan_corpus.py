@@ -155,6 +155,12 @@ experiment program {
 """
 PROGRAM_FILE = str(EXAMPLES / "program" / "program.fexp")
 CUSTOM_FILE = str(Path(__file__).parents[1] / "engines" / "bpf" / "custom.fexp")
+PROGRAM_IMAGE = {
+    "path": "images/web.tar",
+    "sha256": "0123456789abcdef" * 4,
+    "bytes": 10_240,
+    "environment": [["PATH", "/usr/bin:/bin"]],
+}
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -189,6 +195,10 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
                 interface["queue"] = DISCIPLINE
     document["kernel"] = {"name": "l4s", "sha256": "0123456789abcdef" * 4}
     found["discipline"] = compilation, parse_cell(json.dumps(document))
+    compilation, cell = found["program"]
+    document = json.loads(cell_json(cell))
+    document["flows"][0]["workload"]["server_image"] = PROGRAM_IMAGE
+    found["program image"] = compilation, parse_cell(json.dumps(document))
     return found
 
 
