@@ -233,6 +233,8 @@ def written(value: Any, indent: int = 0, before: int = 0) -> str:
 
     indent: of the line that it begins on; before: how many characters precede it there.
     """
+    if type(value) is str or type(value) is int:
+        return scalar(value)
     if not isinstance(value, dict | list | tuple) or not value:
         return flat(value)
     if not _has_comments(value):
@@ -276,10 +278,15 @@ def _short(value: Any, most: int) -> str | None:
         text += ", " if len(text) > 1 else ""
         if key is not None:
             text += f"{scalar(key)}: "
-        rest = _short(part, most - len(text) - 1)
-        if rest is None:
+        if type(part) is str or type(part) is int:
+            text += scalar(part)
+        else:
+            rest = _short(part, most - len(text) - 1)
+            if rest is None:
+                return None
+            text += rest
+        if len(text) >= most:
             return None
-        text += rest
     return text + closing if len(text) < most else None
 
 
