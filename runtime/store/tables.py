@@ -5,6 +5,7 @@ queries on them; all by DuckDB.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,19 @@ def _database() -> duckdb.DuckDBPyConnection:
     To open one takes 15 ms: the cells of a run need hundreds of connections.
     """
     return duckdb.connect(":memory:", config=dict(_CONFIG))
+
+
+def _begin_anew() -> None:
+    """Let a forked process open a database of its own: the threads of this one are not in it, and
+    to close it would wait for them.
+    """
+    if _database.cache_info().currsize:
+        _INHERITED.append(_database())
+        _database.cache_clear()
+
+
+_INHERITED: list[duckdb.DuckDBPyConnection] = []
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def write_series(folder: Path, series: Series) -> tuple[str, ...]:
@@ -207,7 +220,7 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
                 own.execute(f"COPY ({rows}) TO {target} {_COPY}", parameters)
 
         # Each table is written by one thread, so its bytes are always the same.
-        with ThreadPoolExecutor(len(sched_getaffinity(0))) as writers:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
             for _ in writers.map(copy, TABLES):
                 pass
 

@@ -25,7 +25,7 @@ from fairc.runtime.host.clean import alive, marked
 
 ROUNDS, AT_ONCE = 2, 4
 LONGEST_S = 3.0
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 RUNNER = """
 import sys
 from pathlib import Path

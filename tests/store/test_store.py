@@ -20,6 +20,7 @@ from fairc.runtime.host import archive
 from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished
+from fairc.runtime.store import tables
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store, StoreError, key_of, read_plan
 
@@ -213,3 +214,13 @@ def test_a_document_that_is_too_large_is_not_read(
     (tmp_path / "plan.json").write_bytes(b" " * 100)
     with pytest.raises(StoreError, match="is not a plan"):
         read_plan(tmp_path)
+
+
+def test_a_forked_process_has_a_database_of_its_own() -> None:
+    """The threads of its parent's are not in it, so it would wait for them for ever."""
+    ours = tables._database()
+    child = os.fork()
+    if not child:
+        os._exit(tables._database() is ours)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert tables._database() is ours

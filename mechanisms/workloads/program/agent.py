@@ -2,9 +2,9 @@
 for, and what it left behind collected.
 
 It runs beside the program, in the guest of a virtual machine alone; `cell.py` says what runs. The
-program is no root, has no capability, sees the files of the experiment and of the guest's image
-read-only, and can write to `/work`, `/tmp` and `/dev/shm` only. It shares the node's network, and
-nothing else, with others (docs/learn/programs.md).
+program is no root, has no capability, sees the files of the experiment and of the guest read-only,
+and can write to `/work`, `/tmp` and `/dev/shm` only; one of a container image to a layer over the
+image, too. It shares the node's network, and nothing else, with others (docs/learn/programs.md).
 """
 
 from __future__ import annotations
