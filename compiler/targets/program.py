@@ -263,7 +263,7 @@ def written(value: Any, indent: int = 0, before: int = 0) -> str:
 
 
 def _short(value: Any, most: int) -> str | None:
-    """Return a value on one line if that has so many characters at most."""
+    """Return a value on one line, or None where that is longer than `most` characters."""
     if not isinstance(value, dict | list | tuple):
         text = flat(value)
         return text if len(text) <= most else None

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from fairc.compiler.files import opened
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
@@ -66,7 +67,12 @@ def made(
     ) as scratch:
         files, disk = Path(scratch) / "files.tar", Path(scratch) / "disk"
         try:
-            with tar.open("rb") as image, files.open("wb") as out:
+            with opened(tar) as image, files.open("wb") as out:
+                if hashlib.file_digest(image, "sha256").hexdigest() != sha256:
+                    raise EngineUnavailable(
+                        (f"the image `{name}` has changed since it was found",),
+                        "leave the plan's files alone while it runs",
+                    )
                 count, size = image_files.flatten(image, container_images.read(image), out)
         except ImageError as error:
             raise EngineUnavailable(

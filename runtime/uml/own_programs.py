@@ -7,7 +7,14 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.workloads import IMAGE_DISKS, OwnCode, ProgramFile, ProgramImage, image_disks
+from fairc.cell.workloads import (
+    IMAGE_DISKS,
+    MOST_PROGRAM_BYTES,
+    OwnCode,
+    ProgramFile,
+    ProgramImage,
+    image_disks,
+)
 from fairc.compiler.files import opened
 from fairc.compiler.plan import Cell, Flow
 from fairc.runtime.host.faults import EngineUnavailable
@@ -57,8 +64,16 @@ def files(cell: Cell, folder: Path | None) -> dict[str, bytes]:
     there as the plan was compiled from it.
     """
     wanted = {file for _, code in of(cell) for file in code.files}
-    places = _places(wanted, folder)
-    return {file.sha256 + SUFFIX: places[file.sha256].read_bytes() for file in wanted}
+    found = {}
+    for sha256, place in _places(wanted, folder).items():
+        with opened(place) as file:
+            found[sha256 + SUFFIX] = file.read(MOST_PROGRAM_BYTES)
+        if hashlib.sha256(found[sha256 + SUFFIX]).hexdigest() != sha256:
+            raise EngineUnavailable(
+                (f"{place} has changed since it was found",),
+                "leave the plan's files alone while it runs",
+            )
+    return found
 
 
 def _places(wanted: Collection[ProgramFile | ProgramImage], folder: Path | None) -> dict[str, Path]:
@@ -82,10 +97,10 @@ def _places(wanted: Collection[ProgramFile | ProgramImage], folder: Path | None)
 
 def require_few_images(cell: Cell) -> None:
     """Raise EngineUnavailable for more images than a machine has disks for."""
-    names = sorted({image.path for _, code in of(cell) for image in code.images})
-    if len(names) > len(IMAGE_DISKS):
+    images = {image.sha256 for _, code in of(cell) for image in code.images}
+    if len(images) > len(IMAGE_DISKS):
         raise EngineUnavailable(
-            (f"the cell {cell.id} has {len(names)} container images, and uml runs two in a cell",),
+            (f"the cell {cell.id} has {len(images)} container images, and uml runs two in a cell",),
             "put programs of several flows into one image",
         )
 

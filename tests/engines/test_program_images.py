@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -117,10 +118,11 @@ def test_a_file_system_is_made_once_and_mended(
     runs, said = engine(there), list[str]()
     assert runs._kernel is not None
     tar, root = there / "third.tar", image.require(recipe.UML)
+    sha256 = hashlib.sha256(tar.read_bytes()).hexdigest()
 
     def made() -> Path:
         assert runs._kernel is not None
-        return image_roots.made(runs._kernel, root, "0" * 64, tar, "third.tar", said.append)
+        return image_roots.made(runs._kernel, root, sha256, tar, "third.tar", said.append)
 
     place = made()
     content = place.read_bytes()
@@ -128,6 +130,8 @@ def test_a_file_system_is_made_once_and_mended(
     place.write_bytes(content[:-1] + b"x")
     assert made().read_bytes() == content
     assert said == ["unpacking third.tar"] * 2
+    with pytest.raises(EngineUnavailable, match="has changed since it was found"):
+        image_roots.made(runs._kernel, root, "0" * 64, tar, "third.tar", said.append)
     assert [path.suffix for path in sorted((tmp_path / "roots").iterdir())] == [".ext2", ".sha256"]
 
 
