@@ -356,6 +356,15 @@ def discipline_of(interface: Interface) -> Discipline | None:
     return QUEUES[queue.kind] if queue is not None and queue.kind in QUEUES else None
 
 
+def disciplines_of(interface: Interface) -> list[Discipline]:
+    """Return the disciplines of an interface's queue and of those inside it, as far as installed
+    packages bring them.
+    """
+    queue = interface.queue
+    parts = () if queue is None else (queue, *queue.inner)
+    return [QUEUES[part.kind] for part in parts if part.kind in QUEUES]
+
+
 def order_of(interface: Interface) -> Order:
     """Return in which order packets leave a queue; an unknown one may keep none."""
     discipline = discipline_of(interface)

@@ -7,6 +7,7 @@ weighted by its overlap with the load. The CPU is that of the machine on which a
 run: on the `vm` engine the guest's one virtual processor, which client, server and network share;
 on engines that use this machine's kernel (`mininet`, containers) all of its processors, whatever
 else they are doing. Browsers keep a CPU busy, so their cells are not flagged for it.
+Where neither computing nor system calls take time (a `plain` client on `uml`) there is no value.
 
 Unit: 1. Source: measurement.md, rule 21; proc(5), /proc/stat.
 """
@@ -15,6 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairc.cell.workloads import BROWSER
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.loads import PageLoad
 from fairc.runtime.measurement.record import CpuLoad
 
 from .base import Value
@@ -33,8 +37,15 @@ def busy_share(busy: CpuLoad, begin_s: float, end_s: float) -> float | None:
     return float(weight @ busy.busy_s) / total_s if total_s > 0 else None
 
 
+def _of_load(measurement: Measurement, flow: FlowRecord, load: PageLoad) -> float | None:
+    timed = measurement.cell.syscall_cost_ns or BROWSER in flow.plan.workload.programs
+    if measurement.processing.computing_is_free and not timed:
+        return None
+    return busy_share(measurement.busy, load.begin_s, load.end_s)
+
+
 METRIC = load_metric(
     Value("cpu", "1", "busy share of the machine's CPU during a load"),
-    lambda measurement, _, load: busy_share(measurement.busy, load.begin_s, load.end_s),
-    lacking="the load of the machine was not recorded",
+    _of_load,
+    lacking="the load of the machine was not recorded, or computing takes no time",
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.matching import ORDER_NS
-from fairc.runtime.measurement.queues import QueueRecord, discipline_of
+from fairc.runtime.measurement.queues import QueueRecord, disciplines_of
 
 from .finding import Finding, see
 
@@ -55,8 +55,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     counts nowhere and is not judged.
     """
     for queue in measurement.seen_queues:
-        planned, discipline = queue.interface.queue, discipline_of(queue.interface)
-        if planned is None or (discipline and discipline.limit_is_memory):
+        planned, disciplines = queue.interface.queue, disciplines_of(queue.interface)
+        if planned is None or any(each.limit_is_memory for each in disciplines):
             continue
         most_packets, most_bytes = queue.largest_backlog(measurement.ended_s)
         met_packets, met_bytes = queue.met(ORDER_S)
@@ -68,10 +68,9 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
             after = met_packets + 1
         before_it = _in_policer(measurement, queue) * slack
-        classes, beyond = 1, 0
-        if discipline is not None:
-            classes = _CLASSES if discipline.limit_is_of_class and _has_classes(measurement) else 1
-            beyond = discipline.beyond_packets * slack
+        of_class = any(each.limit_is_of_class for each in disciplines)
+        classes = _CLASSES if of_class and _has_classes(measurement) else 1
+        beyond = sum(each.beyond_packets for each in disciplines) * slack
         if most > limit * classes + slack + before_it + beyond:
             yield Finding(
                 "invalid",

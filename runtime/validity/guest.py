@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
-from .finding import Finding, busy, see
+from .finding import Finding, see
 
 BUSY_SHARE = 0.7
 
@@ -21,11 +21,16 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     A browser keeps it busy by nature, and so may programs of the user's own, where a system call
     takes time: their cells are judged by the schedules of shaper and endpoints. So does iperf3,
     which busy-waits for the results of its other end: where it runs, slots in which no flow runs
-    are left out.
+    are left out. Where neither computing nor system calls take time, nothing is judged: the kernel
+    takes its samples at ticks, at which packets may arrive each time.
     """
+    polls = any(flow.runs_iperf3 for flow in measurement.flows)
+    timed = measurement.cell.syscall_cost_ns or polls  # where polling has a cost by default
+    if measurement.processing.computing_is_free and not timed:
+        return
     cpu = measurement.busy
     counted = (cpu.t_s > 0) & (cpu.t_s <= measurement.ended_s + SLOT_S)
-    if any(flow.runs_iperf3 for flow in measurement.flows):
+    if polls:
         counted &= _flowing(measurement, cpu.t_s)
     share = cpu.share[counted]
     over = int((share > BUSY_SHARE).sum())
@@ -43,9 +48,7 @@ def _advice(measurement: Measurement) -> str:
     """Say on what timing depends where a CPU has no time to spare, and what to do."""
     if not measurement.processing.computing_is_free:
         return "the machine: lower the rates, or use `uml`, where computing takes no time"
-    if measurement.cell.syscall_cost_ns:
-        return "the time of system calls: lower the rates, or `syscall_cost` of `hosts`"
-    return f"it: {busy(measurement)}"
+    return "the time of system calls: lower the rates, or `syscall_cost` of `hosts`"
 
 
 def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -55,6 +55,30 @@ experiment jitter_way_back {
   measure = [fct]
 }
 """
+# More packets than its limit wait in `fq` within `prio`, as in `fq` alone: those that it has not
+# classified yet.
+INNER_FQ = """fexp 1
+experiment inner_fq {
+  topology = bottleneck(rate: 500kbit/s, rtt: 22900us, queue: prio(ef: fq_pie(100ms), cs0: fq(3bdp + 30pkt)))
+  flow a { cca = cdg  workload = requests(size: 20kB, every: exponential(500ms))  count = 3  dscp = cs1 }
+  flow b { cca = lp   workload = bulk }
+  duration = 12s
+  seed     = 60661
+  measure  = [goodput(b)]
+}
+"""
+# Ticks of the kernel's clock coincide with packets for half a second, so it counts itself as busy.
+TICKS = """fexp 1
+experiment ticks {
+  topology = geo(pep: split(window: 2bdp), down: 48.3Mbit/s, up: 5.95Mbit/s)
+  hosts { receive_buffer = 128kB }
+  flow a { over = udp  rate = 1Mbit/s  workload = bulk(packet: 100B)  from = client  to = server }
+  flow b { cca = lp  workload = bulk  ecn = on  count = 40 }
+  duration = 12s
+  seed     = 883029
+  measure  = [datagrams(a), rtt(b)]
+}
+"""
 HYBLA = """fexp 1
 experiment hybla {
   topology = bottleneck(rate: 10Mbit/s, rtt: 80ms, queue: fq(10pkt))
@@ -184,3 +208,18 @@ def test_what_is_under_way_on_a_detour_goes_on_to_its_end(engine: Engine, tmp_pa
     assert not long.behind.lost.any()
     # What waited for 50 ms leaves towards the long link after the short one is back.
     assert 4.03 < float(long.seconds(long.left).max()) < 4.06
+
+
+def test_fq_within_prio_holds_what_fq_holds(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, INNER_FQ, tmp_path)
+    (queue,) = (q for q in measured.queues if q.interface.queue and q.interface.queue.inner)
+    most, _ = queue.largest_backlog(measured.ended_s)
+    planned = queue.interface.queue
+    assert planned is not None and planned.limit_packets is not None
+    assert most > planned.limit_packets + 1  # so one frame of slack is not what makes it valid
+
+
+def test_ticks_that_coincide_with_packets(engine: Engine, tmp_path: Path) -> None:
+    """Nothing computes for any time, whatever the kernel's samples say."""
+    (measured,) = run(engine, TICKS, tmp_path)
+    assert measured.busy.share.max() > 0.9

@@ -426,7 +426,7 @@ def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
     [
         (REAL_TIME_SLACK_NS, None, "the machine: lower the rates, or use `uml`"),
         (VIRTUAL_SLACK_NS, 8_000, "lower the rates, or `syscall_cost` of `hosts`"),
-        (VIRTUAL_SLACK_NS, None, "computing takes no time on this engine, so this is a fault of"),
+        (VIRTUAL_SLACK_NS, None, ""),
     ],
 )
 def test_what_a_busy_machine_can_do_is_said_for_its_engine(
@@ -446,10 +446,13 @@ def test_what_a_busy_machine_can_do_is_said_for_its_engine(
 
     made = replace(made, cell=replace(made.cell, syscall_cost_ns=cost_ns))
     _, reasons = verdict(made, tmp_path, change)
-    (load_of_it,) = [line for line in reasons.splitlines() if "70% busy" in line]
+    load_of_it = [line for line in reasons.splitlines() if "70% busy" in line]
     (limited,) = [line for line in reasons.splitlines() if "a send buffer of 1 bytes" in line]
-    assert words in load_of_it
-    assert ("`uml`" in load_of_it) == ("`uml`" in limited) == (slack_ns == REAL_TIME_SLACK_NS)
+    assert len(load_of_it) == bool(words)  # where nothing takes time, ticks say nothing
+    in_real_time = slack_ns == REAL_TIME_SLACK_NS
+    assert ("`uml`" in limited) == in_real_time
+    for said in load_of_it:
+        assert words in said and ("`uml`" in said) == in_real_time
 
 
 def test_a_late_client(tmp_path: Path) -> None:
