@@ -105,6 +105,8 @@ def node_lines(node: Node) -> Iterator[str]:
             yield line(f"link add link {lower} name {interface['name']} type macvlan mode passthru")
     for interface in node["interfaces"]:
         size = f"mtu {interface['mtu']} gso_max_segs {interface['segments']}"
+        if "queue" in interface:
+            size += f" txqueuelen {interface['queue']}"
         yield line(f"link set dev {interface['name']} {size} up")
         yield line(f"address add {interface['address']} dev {interface['name']}")
     for peer in node["neighbours"]:

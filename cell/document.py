@@ -12,7 +12,8 @@ class Interface(TypedDict):
     """An interface of a node. address: with the length of its prefix. mac: its own.
 
     lower: the interface that it lies on (macvlan in passthru mode), null where it is one end of a
-    cable. segments: how many segments of TCP it takes as one; it sends them as frames.
+    cable. segments: how many segments of TCP it takes as one; it sends them as frames. queue: the
+    length of its queue, packets, where that is not the kernel's own choice.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Interface(TypedDict):
     mtu: int
     lower: str | None
     segments: int
+    queue: NotRequired[int]
 
 
 class Neighbour(TypedDict):
@@ -176,9 +178,14 @@ class Ping(TypedDict):
 
 
 class KernelModule(TypedDict):
-    """A module to insert, of the file NAME.ko beside the cell's program. parameters: NAME=VALUE."""
+    """A module to insert, of the file NAME.ko beside the cell's program.
+
+    of: what it registers; a queueing discipline without the prefix `sch-` of its name. parameters:
+    NAME=VALUE.
+    """
 
     name: str
+    of: Literal["cca", "queue"]
     parameters: list[str]
 
 
@@ -191,7 +198,7 @@ class Document(TypedDict):
     parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
     slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in
-    base64. inserted: CCAs as kernel modules.
+    base64. inserted: CCAs and queues as kernel modules.
     """
 
     id: str

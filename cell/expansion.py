@@ -50,7 +50,8 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Capture, Cell, Flow, KernelModule, Node
+from .model import Capture, Cell, Flow, Node
+from .modules import KernelModule
 from .observation import MOST_PINGING_NS, PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 from .reading import Reading, reading
@@ -339,7 +340,8 @@ def _inserted(name: str, module: KernelModule) -> document.KernelModule:
         key: str(value) if not isinstance(value, bool) else "Y" if value else "N"
         for key, value in module.parameters.items()
     }
-    return {"name": name, "parameters": [f"{key}={text}" for key, text in texts.items()]}
+    parameters = [f"{key}={text}" for key, text in texts.items()]
+    return {"name": name, "of": module.of, "parameters": parameters}
 
 
 def _end(place: Place, at: _Lookup) -> document.End:
@@ -361,7 +363,7 @@ def _on_the_wire(capture: Capture, cell: Cell, at: _Lookup) -> Capture:
 
 
 def _interface(node: Node, interface: Interface, at: _Lookup, cell: Cell) -> document.Interface:
-    return document.Interface(
+    made = document.Interface(
         name=word(interface.name),
         address=word(interface.address),
         mac=mac_address(interface.address),
@@ -369,6 +371,9 @@ def _interface(node: Node, interface: Interface, at: _Lookup, cell: Cell) -> doc
         lower=lower_name(interface.name) if (node.name, interface.name) in at.lower else None,
         segments=MOST_SEGMENTS if cell.offload and node.kind == "host" else 1,
     )
+    if interface.queue is not None and interface.queue.interface_packets is not None:
+        made["queue"] = interface.queue.interface_packets
+    return made
 
 
 def _neighbour(node: str, interface: Interface, at: _Lookup) -> document.Neighbour:

@@ -122,12 +122,32 @@ def insert_modules(modules: Iterable[KernelModule]) -> None:
             why = os.strerror(ctypes.get_errno())
             said = f" with {parameters}" if parameters else ""
             raise Failed(f"the kernel refuses the module {name}{said}: {why}; see the console")
+        if module["of"] == "queue":
+            _require_discipline(name.partition("-")[2])
+            continue
         names = available_ccas()
         if name not in names:
             raise Failed(
                 f"the module does not register the CCA {name}; registered: {', '.join(names)}; "
                 'give the name that it registers: module("file.c", name: "...")'
             )
+
+
+def _require_discipline(name: str) -> None:
+    """Make a queue of a discipline and remove it. Raises Failed."""
+    tried = subprocess.run(
+        ["tc", "qdisc", "add", "dev", "lo", "root", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if tried.returncode:
+        said = " ".join(tried.stderr.split())[-400:]
+        raise Failed(
+            f"the module does not make a queue `{name}` ({said}); give the name that it registers: "
+            'module("file.c", name: "..."); its `init` has to do without options'
+        )
+    subprocess.run(["tc", "qdisc", "del", "dev", "lo", "root"], capture_output=True, check=True)
 
 
 def register_ccas(objects: Mapping[str, str]) -> None:

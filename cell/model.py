@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 
 from .frames import MTU, frame_bytes
 from .links import Interface
+from .modules import QUEUE_PREFIX, KernelModule
 from .numbers import (
     Buffer,
     CodePoint,
     HeaderBytes,
     InitialWindow,
     Many,
-    ModuleSetting,
     MtuBytes,
     PacketRate,
     Port,
@@ -33,6 +33,7 @@ from .numbers import (
     Tokens,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
+from .queues import Queue
 from .text import (
     Address,
     Base64,
@@ -49,7 +50,6 @@ from .text import (
     ParameterName,
     Place,
     Sha256,
-    SourceName,
     Text,
     Word,
 )
@@ -162,21 +162,6 @@ def _unhurried(value: object) -> bool:
 
 def _complete(value: object) -> bool:
     return value == "full"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelModule(Part):
-    """A CCA as the C source of a kernel module.
-
-    file: the source's name. source: the file, compressed (zlib), in base64. registers: the name of
-    its CCA in it; it is compiled so that the flow's `cca` is the name that it registers.
-    parameters: as it is loaded.
-    """
-
-    file: SourceName
-    source: Base64
-    registers: CcaName
-    parameters: dict[ParameterName, ModuleSetting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,18 +479,28 @@ class Cell(Part):
     @property
     def mechanisms(self) -> Iterator[Part]:
         """Its parts of several kinds: the queues, those inside them, the workloads."""
-        for node in self.nodes:
-            for interface in node.interfaces:
-                if interface.queue is not None:
-                    yield interface.queue
-                    yield from interface.queue.inner
+        for queue in self.queues:
+            yield queue
+            yield from queue.inner
         for flow in self.flows:
             yield flow.workload
 
     @property
+    def queues(self) -> Iterator[Queue]:
+        """The queues of its links."""
+        for node in self.nodes:
+            yield from (each.queue for each in node.interfaces if each.queue is not None)
+
+    @property
     def modules(self) -> dict[str, KernelModule]:
-        """CCAs as kernel modules, by the names under which they are registered."""
-        return {each.cca: each.cca_module for each in self.flows if each.cca and each.cca_module}
+        """Kernel modules: CCAs by the names that they register, queues by these after `sch-`, so
+        that both can have one name.
+        """
+        found = {each.cca: each.cca_module for each in self.flows if each.cca and each.cca_module}
+        for queue in self.queues:
+            if (own := queue.own_module) is not None:
+                found[QUEUE_PREFIX + own[0]] = own[1]
+        return found
 
     @property
     def objects(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from .batch import duration
+from .modules import KernelModule
 from .numbers import Packets, QueueBytes, Range, Small
 from .part import Kinds, Part
 from .text import ArgumentName, ArgumentWord, DisciplineName
@@ -49,6 +50,20 @@ class Queue(Part):
         return any(queue.marks for queue in self.inner)
 
     @property
+    def own_module(self) -> tuple[str, KernelModule] | None:
+        """The name under which a module of the user's own registers it, and the module."""
+        return None
+
+    def registered_as(self, name: str) -> Queue:
+        """Return it with a module that registers it under another name."""
+        raise NotImplementedError
+
+    @property
+    def interface_packets(self) -> int | None:
+        """The length of its interface's queue, packets, where it takes its limit from there."""
+        return None
+
+    @property
     def filters(self) -> frozenset[str]:
         """The filters of tc that sort packets into its inner queues."""
         return frozenset()
@@ -58,7 +73,7 @@ class Queue(Part):
 
         device: `dev NAME`. place: its parent and its handle. rate_bps: of the shaper above.
         """
-        return [f"qdisc add {device} {place} {self.tc_name} {self.words(rate_bps)}"]
+        return [f"qdisc add {device} {place} {self.tc_name} {self.words(rate_bps)}".rstrip()]
 
 
 QUEUE_KINDS: Kinds[Queue] = Kinds()

@@ -18,6 +18,7 @@ from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.mechanisms.queues.registry import QUEUES
 
 from .engines import (
     AGGREGATES,
@@ -112,6 +113,8 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         yield from _of_pep(pep, _line(pep))
     for node in cell.nodes:
         for interface in node.interfaces:
+            if interface.queue is not None and interface.queue.own_module is not None:
+                yield Requirement(f"the queue of `{node.name}`", _line(interface), MODULE)
             medium = None if interface.shaper is None else interface.shaper.medium
             repairs = interface.impairment is not None and interface.impairment.repair is not None
             yield from _of_radio(node.name, medium, repairs, _line(interface))
@@ -133,6 +136,8 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     for link in scenario.network.links:
         for node, way in ((link.a, link.forward), (link.b, link.backward)):
             line = 0 if way.span.source.name.startswith("<") else way.span.line  # `<preset geo>`
+            if QUEUES[way.queue.kind].is_module:
+                yield Requirement(f"the queue of `{node}`", line, MODULE)
             yield from _of_radio(node, way.medium, way.impairment.repair is not None, line)
 
 

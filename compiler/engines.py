@@ -40,11 +40,11 @@ BPF = Feature(
     "with another CCA in place of `bpf`",
 )
 MODULE = Feature(
-    "CCAs as kernel modules",
+    "CCAs and queues as kernel modules",
     "module",
-    "has a kernel module as its CCA",
+    "loads a kernel module",
     "load (only uml compiles it)",
-    "with another CCA in place of `module`",
+    "with another CCA or queue in place of `module`",
 )
 IMAGE = Feature(
     "third-party images", "image", "runs the image `{image}`", "run", "without the image"

@@ -30,6 +30,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "cake",
         "dualpi2",
         "prio",
+        "module",
     ),
     "workloads": (
         "file",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
+from fairc.cell.modules import KernelModule, packed
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
 from fairc.compiler.passes.bottlenecks import find_bottlenecks
@@ -51,8 +50,8 @@ from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
 from fairc.words.ccas import Setting
-from fairc.words.ccas.module import variant
 from fairc.words.ccas.resume import settings
+from fairc.words.own_modules import variant
 
 from .grid import NOBODY, Blueprint, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
@@ -241,10 +240,10 @@ class Lowering:
             receive_buffer_bytes=flow.receive_buffer_bytes,
             qlog=flow.qlog,
             idle_timeout_ns=flow.idle_timeout_ns,
-            cca_object=_text(own.content) if own and not own.is_module else None,
-            cca_module=plan.KernelModule(
+            cca_object=packed(own.content) if own and not own.is_module else None,
+            cca_module=KernelModule(
                 file=own.file,
-                source=_text(own.content),
+                source=packed(own.content),
                 registers=own.registers,
                 parameters=dict(own.parameters),
             )
@@ -352,8 +351,3 @@ def _with_variants(traffic: Traffic) -> Traffic:
 def _is_same(one: OwnCca, other: OwnCca) -> bool:
     """Return whether two modules are one, wherever they are written."""
     return replace(one, span=other.span) == other
-
-
-def _text(content: bytes) -> str:
-    """Return a file as text, so that a cell is complete."""
-    return base64.b64encode(zlib.compress(content, 9)).decode()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 
+from fairc.cell.modules import KernelModule
 from fairc.compiler import plan
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
@@ -14,6 +15,7 @@ from fairc.dsl.core.values import Mixture, Quantity, Size
 from fairc.dsl.model import Direction, Queue
 from fairc.mechanisms.queues.discipline import SIZE, Limit, LinkQueue, together
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.words.own_modules import variant
 
 from .report import Report
 from .routing import RoutedPath
@@ -34,7 +36,23 @@ def size_queues(
     crossing = defaultdict(set, _crossing(everything) | crossing)
     shaped = [egress for egress in wiring if egress.part == "queue"]
     queues = {each: _resolve(report, each.way, crossing[each.link]) for each in shaped}
-    return {egress: queue for egress, queue in queues.items() if queue is not None}
+    return _with_variants({egress: q for egress, q in queues.items() if q is not None})
+
+
+def _with_variants(queues: dict[Egress, plan.Queue]) -> dict[Egress, plan.Queue]:
+    """Return queues whose kernel modules have names of their own: several of one name are numbered,
+    because parameters belong to a module and a kernel has one discipline of each name.
+    """
+    known: dict[str, KernelModule] = {}
+    found = dict(queues)
+    for egress, queue in queues.items():
+        if queue.own_module is None:
+            continue
+        name, module = queue.own_module
+        names = (name, *(variant(name, number) for number in range(2, len(queues) + 2)))
+        chosen = next(each for each in names if known.setdefault(each, module) == module)
+        found[egress] = queue.registered_as(chosen)
+    return found
 
 
 def _crossing(paths: Iterable[RoutedPath]) -> dict[int, set[int]]:

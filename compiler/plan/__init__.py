@@ -23,7 +23,6 @@ from fairc.cell.model import (
     Capture,
     Cell,
     Flow,
-    KernelModule,
     Node,
     Pep,
     Policed,
@@ -34,6 +33,7 @@ from fairc.cell.model import (
     TransportOptions,
     Tunnel,
 )
+from fairc.cell.modules import KernelModule
 from fairc.cell.queues import Qdisc, Queue
 from fairc.cell.workloads import (
     BulkWorkload,

@@ -176,6 +176,7 @@ class Discipline(Entry):
     probes: its names in tc -> arguments to try whether a kernel has it.
     modules: of the kernel.
     misused: yields what makes no sense about the flows that cross a queue, as it is written.
+    is_module: whether it is a kernel module of the user's own.
     """
 
     lower: Callable[[LinkQueue], queues.Queue]
@@ -193,6 +194,7 @@ class Discipline(Entry):
     read: Callable[[Use[Any], Span], Queue] = _sized
     misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True
+    is_module: bool = False
 
     @property
     def is_sized(self) -> bool:

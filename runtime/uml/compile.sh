@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # Compiles a kernel module, as the first program of a machine whose disk is a kernel's modules.ext2.
-# Reads /module: source.c, glue.c, and `names`, which sets FILE (the source's name), MODULE, REGISTERS and
-# NAME. Leaves an archive on the exchange: what the compiler and modpost said and, if all went well, module.ko.
+# Reads /module: source.c, glue.c, and `names`, which sets FILE (the source's name), MODULE, REGISTERS, NAME,
+# WRAPS (the kernel's function that registers it) and WRAPS_QUEUE (1: it is a queueing discipline). Leaves an archive on the exchange: what the compiler and modpost said and, if all went well, module.ko.
 b=/bin/busybox
 $b mount -t devtmpfs none /dev
 $b mkdir /root
@@ -26,9 +26,9 @@ compiled() { # FILE OBJECT WORD...
 }
 /tmp/busybox mv source.c "$FILE"
 compiled "$FILE" own.o -fdiagnostics-format=json-stderr 2> out/compiler || exit
-compiled glue.c glue.o -DREGISTERS="\"$REGISTERS\"" -DNAME="\"$NAME\"" 2> out/glue || exit
+compiled glue.c glue.o -DREGISTERS="\"$REGISTERS\"" -DNAME="\"$NAME\"" -DWRAPS_QUEUE=$WRAPS_QUEUE 2> out/glue || exit
 wrap=
-[ "$REGISTERS" = "$NAME" ] || wrap=--wrap=tcp_register_congestion_control
+[ "$REGISTERS" = "$NAME" ] || wrap=--wrap=$WRAPS
 ld -r -m elf_x86_64 $wrap -o "$MODULE.o" own.o ${wrap:+glue.o} 2> out/linker || exit
 echo "$MODULE.o" > modules.order
 echo ./own.o > "$MODULE.mod"

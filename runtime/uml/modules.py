@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.model import KernelModule
+from fairc.cell.modules import QUEUE_PREFIX, KernelModule
 from fairc.dsl.core.cache import cache_directory
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
@@ -114,7 +114,8 @@ def compiled(
     wanted: KernelModule,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Module:
-    """Return a module that registers its CCA as `name`, from the cache or compiled now.
+    """Return a module that registers what it has as `name`, from the cache or compiled now; a queue
+    without the prefix of `name`.
 
     kernel, root: what the compiling machine boots, and the image with its busybox. progress: is
     called when compilation begins. Raises CompileError for what the compiler refuses, with its
@@ -149,11 +150,14 @@ def _compile(
     target: Target, kernel: Kernel, root: Image, name: str, wanted: KernelModule, source: str
 ) -> dict[str, bytes]:
     """Return the files that a machine leaves that compiles a module. Raises EngineUnavailable."""
+    is_queue = wanted.of == "queue"
     names = {
         "FILE": wanted.file,
-        "MODULE": f"tcp_{name}".replace("-", "_"),
+        "MODULE": name.replace("-", "_") if is_queue else f"tcp_{name}",
         "REGISTERS": wanted.registers,
-        "NAME": name.replace("-", "_"),
+        "NAME": name.removeprefix(QUEUE_PREFIX),
+        "WRAPS": "register_qdisc" if is_queue else "tcp_register_congestion_control",
+        "WRAPS_QUEUE": str(int(is_queue)),
     }
     files = {
         "module/source.c": source.encode(),
@@ -274,7 +278,8 @@ def _of_modpost(text: str, source: Source) -> Diagnostic:
     if _NOT_GPL.search(text):
         return Diagnostic(
             CODE,
-            "the module is not under the GPL, which the kernel's functions for CCAs require",
+            "the module is not under the GPL, which the kernel's functions for CCAs and queues"
+            " require",
             _first(source, "MODULE_LICENSE"),
             help='write MODULE_LICENSE("GPL");',
         )

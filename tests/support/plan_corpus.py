@@ -15,7 +15,15 @@ from fairc.compiler.plan import cell_json, parse_cell
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # For each: which fields no smaller example has.
-NAMES = ("quickstart", "satcom-quick", "mobile", "precise", "large-deviations", "own-module")
+NAMES = (
+    "quickstart",
+    "satcom-quick",
+    "mobile",
+    "precise",
+    "large-deviations",
+    "own-module",
+    "own-queue",
+)
 REST = """fexp 1
 let speed = 2Mbit/s
 experiment rest {

@@ -10,6 +10,7 @@ const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_LINK: u16 = 5;
+const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
@@ -110,6 +111,7 @@ fn set_link(words: &mut Words) -> Result<Line, String> {
             "dev" => device = Some(name(words, word)?),
             "mtu" => drop(attributes.put_u32(IFLA_MTU, words.number(word)?)),
             "gso_max_segs" => drop(attributes.put_u32(IFLA_GSO_MAX_SEGS, words.number(word)?)),
+            "txqueuelen" => drop(attributes.put_u32(IFLA_TXQLEN, words.number(word)?)),
             "up" => up = true,
             _ => return Err(format!("`link set` has no `{word}`")),
         }

@@ -75,7 +75,8 @@ pub const KINDS: &[Kind] = &[
     tbf::KIND,
 ];
 
-/// Whether a line is about a discipline that is not among `KINDS`: tc may know it.
+/// Whether a line is about a discipline that is not among `KINDS` and has arguments, which tc may
+/// know.
 #[must_use]
 pub fn is_unknown(text: &str) -> bool {
     let mut words = Words::of(text);
@@ -86,10 +87,14 @@ pub fn is_unknown(text: &str) -> bool {
         match word {
             "dev" | "parent" | "handle" => drop(words.next()),
             "root" => {}
-            name => return !KINDS.iter().any(|kind| kind.name == name),
+            name => return known(name).is_none() && words.next().is_some(),
         }
     }
     false
+}
+
+fn known(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
 }
 
 /// Of a discipline that has none of its own.
@@ -109,16 +114,17 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
             "parent" => parent = Some(class(words.value("parent")?)?),
             "handle" => handle = class(words.value("handle")?)?,
             name => {
-                let kind = KINDS
-                    .iter()
-                    .find(|kind| kind.name == name)
-                    .ok_or_else(|| format!("unknown discipline `{name}`"))?;
                 let device = device.ok_or("`dev` is missing")?;
                 if name == clsact::KIND.name {
                     (parent, handle) = (Some(clsact::PARENT), clsact::HANDLE);
                 }
                 let parent = parent.ok_or("`root` or `parent` is missing")?;
-                let options = (kind.options)(words)?;
+                // Without arguments the kernel has to know it, and nobody else.
+                let options = match known(name) {
+                    Some(kind) => (kind.options)(words)?,
+                    None if words.next().is_none() => Message::attributes(),
+                    None => return Err(format!("unknown discipline `{name}`")),
+                };
                 return Ok(line(
                     libc::RTM_NEWQDISC,
                     flags,
@@ -243,6 +249,17 @@ mod tests {
         assert!(!is_unknown("qdisc add dev choke parent 1:1 handle 2: pfifo limit 7"));
         assert!(!is_unknown("class add dev a parent 1: classid 1:1 htb rate 1mbit"));
         assert!(!is_unknown("qdisc add dev a root"));
+        assert!(read_line("qdisc add dev a root choke limit 7").is_err());
+    }
+
+    #[test]
+    fn what_has_no_arguments_is_the_kernels_to_know() {
+        let text = "qdisc add dev a parent 1:1 handle 2: mine";
+        assert!(!is_unknown(text));
+        let mut line = read_line(text).unwrap().message(&[5]);
+        let header = crate::network::message::HEADER;
+        let attributes = &line.finish(1, 0)[header + 20..];
+        assert_eq!(attributes, [9, 0, 1, 0, b'm', b'i', b'n', b'e', 0, 0, 0, 0]);
     }
 
     #[test]
@@ -299,7 +316,7 @@ mod tests {
             ("qdisc add dev a dualpi2", "`root` or `parent` is missing"),
             ("qdisc add dev a root", "has no value"),
             ("qdisc add dev a parent 1 dualpi2", "`handle` is `1`"),
-            ("qdisc add dev a root dualpie", "unknown discipline `dualpie`"),
+            ("qdisc add dev a root dualpie limit 7", "unknown discipline `dualpie`"),
             ("qdisc add dev a root tbf rate 1mbit burst 1514", "`tbf` needs `limit`"),
             ("qdisc add dev a root fq buckets 1000", "`buckets` is `1000`, not a power of two"),
             ("qdisc add dev a root gred setup vqs 17 default 0", "`gred` has 1 to 16 queues"),

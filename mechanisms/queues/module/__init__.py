@@ -1,0 +1,1 @@
+"""`module`: a queueing discipline of the user's own."""
