@@ -41,8 +41,22 @@ def render(record: Record, faults: Iterable[Fault]) -> str:
         last=max((line["date"] for line in lines), default="never"),
         hours=sum(line["seconds"] for line in lines) / 3600,
     )
-    parts = (text, *_table(record, known), *_problems(record, known), *_endings(record, known))
+    parts = (
+        _wrapped(text),
+        *_table(record, known),
+        *_problems(record, known),
+        *_endings(record, known),
+    )
     return "\n".join(parts) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    """Return a text whose paragraphs have lines of 100 columns at most."""
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        part if part.startswith((" ", "#")) else fill(part, 100, break_on_hyphens=False)
+        for part in parts
+    )
 
 
 def _table(record: Record, known: list[Fault]) -> Iterator[str]:
