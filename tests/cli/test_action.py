@@ -50,6 +50,28 @@ def run(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize(
+    ("allow", "said"),
+    [("program images", "not `images`"), ("--allow-program", "not `--allow-program`")],
+)
+def test_it_allows_nothing_that_it_does_not_know(tmp_path: Path, allow: str, said: str) -> None:
+    done = run(tmp_path, ALLOW=allow)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_is_allowed_reaches_the_command(tmp_path: Path) -> None:
+    """A script in place of `fairc` leaves its arguments, and fails so that nothing follows."""
+    (tmp_path / "fairc").write_text('#!/bin/sh\necho "$@" > arguments\nexit 2\n')
+    (tmp_path / "fairc").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert run(tmp_path, ALLOW="program module", PATH=path).returncode == 2
+    words = (tmp_path / "arguments").read_text().split()
+    assert {"--allow-program", "--allow-module"} <= set(words)
+    assert run(tmp_path, PATH=path).returncode == 2
+    assert "--allow" not in (tmp_path / "arguments").read_text()
+
+
 @pytest.mark.full
 def test_it_runs_decides_and_compares(tmp_path: Path) -> None:
     (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit/s"))
@@ -79,9 +101,11 @@ def test_the_action_gives_its_script_and_nothing_else_the_inputs() -> None:
     action = yaml.safe_load((ACTION / "action.yml").read_text())
     steps = action["runs"]["steps"]
     given = {name for step in steps for name in step.get("env", {})}
-    assert given == {"SPEC", "BASELINE", "RUN", "STRICT", "TOKEN", "COMMENT", "PULL"}
+    assert given == {"SPEC", "BASELINE", "ALLOW", "RUN", "STRICT", "TOKEN", "COMMENT", "PULL"}
     assert all("${{" not in step.get("run", "") for step in steps)
-    assert set(action["inputs"]) == {"spec", "baseline", "run", "strict", "comment", "token"}
+    assert set(action["inputs"]) == {
+        *("spec", "baseline", "allow", "run", "strict", "comment", "token"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def _endings(record: Record, known: list[Fault]) -> Iterator[str]:
         )
         if counts:
             outcomes = "; ".join(f"{_cell(end)}: {n:,}" for end, n in sorted(counts.items()))
-            yield fill(f"- `{each.name}`: {outcomes}", 120, subsequent_indent="  ")
+            yield fill(f"- `{each.name}`: {outcomes}", 100, subsequent_indent="  ")
 
 
 def _ending(text: str) -> str:
