@@ -21,6 +21,7 @@ from .modules import SAID
 SPARSE_BYTES = 1 << 30
 MOST_BYTES = 64 << 20
 LIMITS = bounds.limits(1.0, 1.0)
+OUTSIDE, SECRET = "outside", "what only the host knows"
 HOW = (
     *("emptied", "cut", "longer", "full", "says"),
     *("link out", "link to itself", "link to a device", "pipe", "folder", "gone"),
@@ -52,7 +53,7 @@ def _hurt(rng: random.Random, path: Path, how: str) -> None:
     path.unlink()
     match how:
         case "link out":
-            path.symlink_to("/etc/hostname")
+            path.symlink_to(path.parents[1] / OUTSIDE)
         case "link to itself":
             path.symlink_to(path.name)
         case "link to a device":
@@ -74,6 +75,7 @@ def left(one: Try) -> str:
     artefacts = one.folder / "artefacts"
     folder.mkdir()
     artefacts.mkdir()
+    (one.folder / OUTSIDE).write_text(SECRET)
     _made(rng, folder)
     name, how = rng.choice(("console", machine.EXCHANGE)), HOW[one.number % len(HOW)]
     one.what = f"{name} {how}"
@@ -89,8 +91,7 @@ def left(one: Try) -> str:
     require(0 <= virtual_s <= guest_job.MOST_CLOCK_S, f"it took {virtual_s} s")
     require(len(printed) <= 2 * bounds.CONSOLE_KEPT, "a console was read whole")
     require(peak < MOST_BYTES, f"{peak >> 20} MiB of memory")
-    hidden = ("root:", Path("/etc/hostname").read_text().strip() or "root:")
-    require(not any(each in printed + error for each in hidden), "a file of the host was read")
+    require(SECRET not in printed + error, "a file of the host was read")
     if name == "console" and how == "longer":
         watch = bounds.Watch(os.getpid(), folder / "console")
         require("printed more" in watch.overprinted(LIMITS), "it may print a GiB")
