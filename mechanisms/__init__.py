@@ -5,6 +5,7 @@
                                 it imports the standard library and `fairc.cell` alone
     FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
     FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
+    FAMILY/NAME/check.py        whether it did what was planned, besides what is checked of all
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
 imported when the stage that needs it is; a mechanism may lack those that it has no use for.
@@ -13,6 +14,7 @@ imported when the stage that needs it is; a mechanism may lack those that it has
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -58,6 +60,7 @@ def load(family: str, stage: str) -> Iterator[Any]:
     yield from filter(None, (find(family, name, stage) for name in MECHANISMS[family]))
 
 
+@cache
 def find(family: str, name: str, stage: str) -> Any | None:
     """Return the module of a mechanism for a stage; None where it has none."""
     module = f"{__name__}.{family}.{name}.{stage}"

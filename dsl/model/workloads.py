@@ -199,6 +199,34 @@ class Workload(ABC):
         return None
 
     @property
+    def shared_process(self) -> tuple[Fraction, Distribution] | None:
+        """Its share of the arrivals that several flows split, and the time between all of them, s;
+        None: it has none.
+        """
+        return None
+
+    @property
+    def draws_pauses(self) -> bool:
+        """Whether the pauses between its page loads differ between repetitions."""
+        return False
+
+    def transfers(
+        self, connections: int, from_start: bool, lasts_s: Fraction | None
+    ) -> Fraction | None:
+        """Return how many transfers it makes in a part of its time, on average; None: unknown.
+
+        from_start: whether its start is in it. lasts_s: None: it has no end.
+        """
+        return Fraction(connections if from_start else 0)
+
+    @property
+    def quic_datagram_bytes(self) -> int:
+        """The smallest maximum datagram size that it needs over QUIC, whatever its flow runs over,
+        bytes; 0: it needs none.
+        """
+        return 0
+
+    @property
     def needs_quic(self) -> str:
         """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
         return ""
@@ -211,8 +239,12 @@ class Workload(ABC):
         """Yield what makes no sense about it; at: where it is written."""
         return iter(())
 
+    def unsplittable(self, flow: Flow, pep: str) -> Iterator[Diagnostic]:
+        """Yield why a pair of proxies cannot split the connections of its flow."""
+        return iter(())
+
     def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
-        """Yield what makes no sense about it on the path of its flow."""
+        """Yield what makes no sense about it, or cannot be, on the path of its flow."""
         return iter(())
 
     def split(self, users: int) -> Workload:

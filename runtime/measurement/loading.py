@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload
+from fairc.compiler.plan import Cell, Flow
 from fairc.mechanisms import find
 
 from . import (
@@ -15,7 +15,6 @@ from . import (
     changes,
     endpoints,
     images,
-    iperf3,
     peps,
     policers,
     processing,
@@ -116,11 +115,7 @@ def _flow(
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if record := find("workloads", flow.workload.kind, "record"):
-        reported = record.load(artefacts, flow, cell, captures, ending)
-    elif isinstance(flow.workload, Iperf3Workload):
-        reported = iperf3.load(
-            artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS
-        )
+        reported = record.load(artefacts, flow, cell, captures, ending, queue)
     else:
         reported = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import (
     Cell,
     Flow,
-    Iperf3Workload,
     Subflow,
 )
 from fairc.dsl.model.names import called, label_of
@@ -90,10 +89,6 @@ def _files(flow: FlowRecord) -> Transfers:
 
 def _answers(flow: FlowRecord) -> Transfers:
     return flow.endpoints.requests.transfers
-
-
-# Kinds of workloads -> the transfers that users wait for.
-_TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +169,7 @@ class FlowRecord:
         """
         if self.starts_by_itself:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
-        if self.runs_iperf3:
+        if self.runs_commands:
             return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
@@ -231,9 +226,9 @@ class FlowRecord:
         return self.plan.image is not None or self.plan.workload.own_code is not None
 
     @property
-    def runs_iperf3(self) -> bool:
-        """Whether its programs are iperf3."""
-        return isinstance(self.plan.workload, Iperf3Workload)
+    def runs_commands(self) -> bool:
+        """Whether its ends report in a way of their own, as iperf3 does."""
+        return self.plan.workload.runs_commands
 
     def received_in(self, load: PageLoad) -> tuple[Curve, ...]:
         """Return what each connection of a load received over time; none without the capture."""
@@ -246,8 +241,9 @@ class FlowRecord:
         """Its short transfers: requests, or the files of its connections; None if it has
         neither.
         """
-        transfers = _TRANSFERS.get(self.plan.workload.kind)
-        return transfers(self) if transfers else None
+        if self.plan.workload.records != "transfers":
+            return None
+        return _files(self) if self.is_greedy else _answers(self)
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
         """Return IP bytes at the bottlenecks' exits between edges, by serialisation time."""

@@ -14,7 +14,7 @@ captures    complete (else no check of packets is done), consistent; no super-pa
 counters    a cell without captures: what its verdict rests on
 endpoints   CCA, how programs ended, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
-loads       page loads: protocol and client actually used, every load reported
+workloads   what the `check.py` of a workload finds
 peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
@@ -39,11 +39,9 @@ from .endpoints import (
     host_limits,
     processes,
     remarks,
-    unfinished_tests,
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
-from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import transport_options
@@ -55,6 +53,7 @@ from .radio import media, repairs
 from .schedule import schedule
 from .service import changes, outdated, overrun, service_rate, service_schedule
 from .tunnels import tunnels
+from .workloads import workloads
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
@@ -81,13 +80,12 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
-    unfinished_tests,
+    workloads,
     remarks,
     transport_options,
     host_buffers,
     host_limits,
     datagrams,
-    page_loads,
     proxies,
     policing,
     token_buckets,
@@ -106,13 +104,12 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     other_drops,
     congestion_control,
     processes,
-    unfinished_tests,
+    workloads,
     remarks,
     transport_options,
     host_buffers,
     host_limits,
     datagrams,
-    page_loads,
     proxies,
     machine_load,
     changes,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
 from .finding import Finding, busy, see
@@ -25,7 +24,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """
     cpu = measurement.busy
     counted = (cpu.t_s > 0) & (cpu.t_s <= measurement.ended_s + SLOT_S)
-    if any(flow.runs_iperf3 for flow in measurement.flows):
+    if any(flow.runs_commands for flow in measurement.flows):
         counted &= _flowing(measurement, cpu.t_s)
     share = cpu.share[counted]
     over = int((share > BUSY_SHARE).sum())
@@ -57,9 +56,8 @@ def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.b
 
 
 def _may_be_busy(measurement: Measurement) -> bool:
-    workloads = [flow.plan.workload for flow in measurement.flows]
-    browser = any(isinstance(w, LoadWorkload) and w.client == "chromium" for w in workloads)
-    return browser or any(workload.own_code is not None for workload in workloads)
+    flows = [flow.plan for flow in measurement.flows]
+    return any(flow.browser or flow.workload.own_code is not None for flow in flows)
 
 
 def notes(measurement: Measurement) -> Iterator[Finding]:
