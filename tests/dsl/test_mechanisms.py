@@ -188,3 +188,30 @@ def test_a_removed_one_is_unknown(program: Path, tmp_path: Path) -> None:
     (tmp_path / "red.fexp").write_text(SPEC.replace("codel(20pkt), fq_codel", "red(20pkt), pie"))
     done = run(program, tmp_path, "red.fexp")
     assert "no queue is called `red`" in done.stderr
+
+
+IDENTITY = """
+from fairc.compiler.plan import Requests
+from fairc.runtime.run.lock import analysis_identity
+
+print(analysis_identity(Requests()))
+"""
+
+
+def test_what_judges_a_mechanism_is_in_the_identity_of_analyses(program: Path) -> None:
+    def identity() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", IDENTITY],
+            cwd=program,
+            env={**os.environ, "PYTHONPATH": str(program)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    before, check = identity(), program / "mechanisms/workloads/bulk/check.py"
+    check.write_text("def check(measurement, flow): return ()\n")
+    after = identity()
+    check.unlink()
+    assert before == identity() != after
