@@ -75,11 +75,6 @@ def window_bytes(flows: Sequence[Flow]) -> int:
     return asked if asked > LINUX_BUFFER_MAX else 0
 
 
-def is_tuned(flow: Flow) -> bool:
-    """Whether a flow's client leaves its receive buffer to the kernel."""
-    return flow.workload.is_tuned(flow)
-
-
 def _least_send_buffer(senders: Sequence[Flow]) -> int:
     """Return the first number of a host's tcp_wmem.
 
@@ -114,7 +109,7 @@ def sysctls(
         receive = [
             2 * (f.receive_buffer_bytes or f.waiting_bytes)
             for f in here
-            if name == f.client and is_tuned(f)
+            if name == f.client and f.workload.is_tuned(f)
         ]
         begins = max([DEFAULT_TCP_RMEM, *receive])
         most = max(DEFAULT_TCP_RMEM_MAX, wanted, begins)

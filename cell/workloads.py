@@ -170,18 +170,20 @@ class Workload(Part):
 
     @property
     def asked_buffer_bytes(self) -> int:
-        """The socket buffer that its own programs ask for, bytes; 0: none."""
-        return 0
+        """The socket buffer that its own programs ask for, its field `window_bytes`; 0: none."""
+        return getattr(self, "window_bytes", None) or 0
 
     @property
     def http_versions(self) -> tuple[str, ...]:
-        """The HTTP version of each page load that it makes: `h1`, `h2` or `h3`."""
-        return ()
+        """The HTTP version of each page load that it makes, its field `protocols`: `h1`, `h2` or
+        `h3`.
+        """
+        return getattr(self, "protocols", ())
 
     @property
     def parameters_over_quic(self) -> Mapping[str, Any]:
-        """The parameters of its CCA over QUIC, where it runs over both."""
-        return {}
+        """The parameters of its CCA over QUIC, where it runs over both: `quic_parameters`."""
+        return getattr(self, "quic_parameters", {})
 
     def load_begin_ns(self, place: int, start_ns: int, before_ns: int) -> int:
         """Return when one of its page loads begins, ns after the epoch.
@@ -224,8 +226,8 @@ class Workload(Part):
 
     @property
     def time_limit_s(self) -> int | None:
-        """After what time it ends, whatever it has transferred, s; None: it has no such limit."""
-        return None
+        """After what time it ends, its field `time_s`; None: it has no such limit."""
+        return getattr(self, "time_s", None)
 
     def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
         """Return how long it takes if the network does not limit it, ns; rate_bps: the flow's own

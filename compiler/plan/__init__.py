@@ -42,7 +42,7 @@ from fairc.cell.workloads import (
     Workload,
 )
 from fairc.dsl.model.base import Model
-from fairc.dsl.model.claims import Claim, ClaimUnit, Contrast, Quantity
+from fairc.dsl.model.claims import Claim, ClaimUnit, Contrast
 from fairc.dsl.model.expressions import (
     Amount,
     CellValue,
@@ -61,12 +61,11 @@ from fairc.dsl.model.requests import (
     MetricRequest,
     Precision,
     Requests,
-    Setting,
     Shown,
     ShownQuantity,
 )
 
-from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
+from .cells import cell_json, check, check_drawn, parse_cell
 from .header import OUTDATED, PLAN_VERSION, Plan
 
 __all__ = [
@@ -80,7 +79,6 @@ __all__ = [
     "Cell",
     "CellValue",
     "Change",
-    "CheckedCell",
     "Claim",
     "ClaimUnit",
     "Comparison",
@@ -107,13 +105,11 @@ __all__ = [
     "Policer",
     "Precision",
     "Qdisc",
-    "Quantity",
     "Queue",
     "Requests",
     "Route",
     "RouteChange",
     "Selection",
-    "Setting",
     "Shaper",
     "SharedArrivals",
     "Shown",

@@ -134,22 +134,27 @@ class Workload(ABC):
     @property
     def datagram_bytes(self) -> int | None:
         """As of its part of the plan."""
-        return getattr(self, "packet_bytes", None)
+        return self._part.datagram_bytes if self._part else getattr(self, "packet_bytes", None)
 
     @property
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
-        return frozenset()
+        return self._part.programs if self._part else frozenset()
 
     @property
     def own_code(self) -> workloads.OwnCode | None:
         """As of its part of the plan."""
-        return None
+        return self._part.own_code if self._part else None
 
     @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections."""
-        return False
+        return self._part is not None and self._part.opened_by_sender
+
+    @property
+    def _part(self) -> workloads.Workload | None:
+        """Its part of the plan where that depends on nothing but the file."""
+        return getattr(self, "part", None)
 
     @property
     def is_drawn(self) -> bool:
@@ -159,7 +164,7 @@ class Workload(ABC):
     @property
     def size_bytes(self) -> int | None:
         """What each connection transfers, bytes; None if there is no end to it."""
-        return None
+        return self._part.total_bytes(1) if self._part else None
 
     @property
     def ends(self) -> bool:
@@ -273,26 +278,6 @@ class SimpleWorkload(Workload):
     def planned(self) -> type[workloads.Workload]:
         """The class of its part of the plan."""
         return type(self.part)
-
-    @property
-    def datagram_bytes(self) -> int | None:
-        """As of its part of the plan."""
-        return self.part.datagram_bytes
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """The programs that it needs, other than the endpoints."""
-        return self.part.programs
-
-    @property
-    def own_code(self) -> workloads.OwnCode | None:
-        """As of its part of the plan."""
-        return self.part.own_code
-
-    @property
-    def size_bytes(self) -> int | None:
-        """What each connection transfers, bytes; None if there is no end to it."""
-        return self.part.total_bytes(1)
 
     def total_bytes(self, connections: int) -> int | None:
         """Return what all connections of a flow transfer, bytes; None if there is no end to it."""

@@ -12,9 +12,8 @@ buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN
 captures    complete (else no check of packets is done), consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
-endpoints   CCA, how programs ended, limits of the hosts
+endpoints   CCA, how programs ended, what a workload's own checks find, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
-workloads   what the `check.py` of a workload finds
 peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
@@ -39,6 +38,7 @@ from .endpoints import (
     host_limits,
     processes,
     remarks,
+    workloads,
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
@@ -53,7 +53,6 @@ from .radio import media, repairs
 from .schedule import schedule
 from .service import changes, outdated, overrun, service_rate, service_schedule
 from .tunnels import tunnels
-from .workloads import workloads
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow
+from fairc.mechanisms import find
 from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
@@ -73,6 +74,13 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
+
+
+def workloads(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check.py` of each flow's workload finds, without captured packets."""
+    for flow in measurement.flows:
+        if own := find("workloads", flow.plan.workload.kind, "check"):
+            yield from own.check(measurement, flow)
 
 
 def remarks(measurement: Measurement) -> Iterator[Finding]:

@@ -76,16 +76,6 @@ class Iperf3Workload(Workload):
         """Whether the server, which sends, opens the connections: but with `--reverse`."""
         return not self.reverse
 
-    @property
-    def asked_buffer_bytes(self) -> int:
-        """Its window."""
-        return self.window_bytes or 0
-
-    @property
-    def time_limit_s(self) -> int | None:
-        """Its time."""
-        return self.time_s
-
     def is_tuned(self, flow: Flow) -> bool:
         """Whether it has no window over TCP."""
         return flow.transport == "tcp" and self.window_bytes is None

@@ -49,11 +49,6 @@ class Iperf3(SimpleWorkload):
         """Whether it ends by itself."""
         return self.part.time_s is not None or self.part.bytes is not None
 
-    @property
-    def opened_by_sender(self) -> bool:
-        """As of its part of the plan."""
-        return self.part.opened_by_sender
-
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what iperf3 (3.12, Debian 12) does not support, and would silently ignore or
         change.

@@ -60,16 +60,6 @@ class LoadWorkload(Workload):
         """A browser, unless a client without one loads the page."""
         return frozenset() if self.client == "plain" else frozenset({BROWSER})
 
-    @property
-    def http_versions(self) -> tuple[str, ...]:
-        """Its protocols."""
-        return self.protocols
-
-    @property
-    def parameters_over_quic(self) -> dict[str, Setting]:
-        """The parameters of its CCA over QUIC."""
-        return self.quic_parameters
-
     def is_tuned(self, flow: Flow) -> bool:
         """Whether a browser loads it."""
         return self.client != "plain"
