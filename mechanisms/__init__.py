@@ -44,6 +44,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "iperf3",
         "program",
     ),
+    "devices": ("pep",),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 
@@ -57,7 +58,14 @@ def register() -> None:
 
 def load(family: str, stage: str) -> Iterator[Any]:
     """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
-    yield from filter(None, (find(family, name, stage) for name in MECHANISMS[family]))
+    return (module for _, module in named(family, stage))
+
+
+def named(family: str, stage: str) -> Iterator[tuple[str, Any]]:
+    """Yield the same, each with the name of its mechanism."""
+    for name in MECHANISMS[family]:
+        if (module := find(family, name, stage)) is not None:
+            yield name, module
 
 
 @cache

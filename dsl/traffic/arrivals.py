@@ -42,11 +42,11 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
 
     flows: as declared. users: the number of users of each group.
     """
-    sharing = [(flow, both[0]) for flow in flows if (both := flow.workload.shared_process)]
-    if not sharing:
+    parts = [(flow, both) for flow in flows if (both := flow.workload.shared_process)]
+    if not parts:
         return
-    first, gather = sharing[0][0], Gather()
-    for flow, share in sharing:
+    (first, (_, every)), gather = parts[0], Gather()
+    for flow, (share, own_every) in parts:
         with gather.attempt():
             if flow.random_start is not None:
                 fail(
@@ -56,8 +56,9 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
                     notes=("an arrival process has one start",),
                     help="write a time, or leave `start` out",
                 )
-            for key in ("every", "start"):
-                if _agreed(flow)[key] != _agreed(first)[key]:
+            agreed = {"every": own_every == every, "start": flow.start_ns == first.start_ns}
+            for key, alike in agreed.items():
+                if not alike:
                     fail(
                         "conflicting-arrivals",
                         f"`{first.name}` and `{flow.name}` share their arrivals, but differ in"
@@ -81,22 +82,16 @@ def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
                     help="increase the share, or use fewer streams",
                 )
     gather.finish()
-    total = sum((share for _, share in sharing), Fraction())
+    total = sum((share for _, (share, _) in parts), Fraction())
     if total != 1:
-        *others, (last, _) = sharing
+        *others, (last, _) = parts
         fail(
             "conflicting-arrivals",
             f"the shares of the arrivals add up to {_percent(total)}, not to 100%",
             last.span,
-            labels=tuple(Label(flow.span, _percent(share)) for flow, share in others),
+            labels=tuple(Label(flow.span, _percent(share)) for flow, (share, _) in others),
             help="flows with a `share` split a single arrival process between them",
         )
-
-
-def _agreed(flow: Flow) -> Mapping[str, object]:
-    """Return the keys of a flow that belong to the process: all of its flows must agree on them."""
-    shared = flow.workload.shared_process
-    return {"every": shared and shared[1], "start": flow.start_ns}
 
 
 def _percent(share: Fraction) -> str:

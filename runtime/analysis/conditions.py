@@ -47,11 +47,6 @@ class Side:
         return self.flow.loads_pages
 
     @property
-    def in_browser(self) -> bool:
-        """Whether Chromium loads its pages."""
-        return self.flow.plan.browser
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of its CCA."""
         return self.flow.plan.parameters_over(self.transport)
@@ -190,7 +185,7 @@ def _send_buffer(side: Side) -> str:
 
 
 def _receive_window(side: Side) -> str:
-    if side.in_browser:
+    if side.flow.plan.browser:
         return _CHROMIUM_WINDOWS[side.transport]
     flow = side.flow.plan
     planned = flow.options.receive_window_bytes or flow.receive_buffer_bytes
@@ -210,7 +205,7 @@ _CHROMIUM_WINDOWS: Mapping[str, str] = {
 
 
 def _acknowledgements(side: Side) -> str:
-    if side.in_browser and side.transport == "quic":
+    if side.flow.plan.browser and side.transport == "quic":
         # QUICHE, quic_received_packet_manager.cc: ack decimation after 100 packets.
         return "every second packet, after 100 packets every tenth; at the latest after RTT / 4"
     return _ACKNOWLEDGEMENTS[side.transport]
@@ -228,21 +223,21 @@ def _idle_restart(side: Side) -> str:
 
 
 def _idle_timeout(side: Side) -> str:
-    if side.in_browser and side.transport == "quic":
+    if side.flow.plan.browser and side.transport == "quic":
         return "Chromium's"
     timeout_ns = side.flow.plan.idle_timeout_ns
     return "none" if timeout_ns is None else quantity(timeout_ns * NS, "s")
 
 
 def _keep_alive(side: Side) -> str:
-    return "Chromium's" if side.in_browser and side.transport == "quic" else "none"
+    return "Chromium's" if side.flow.plan.browser and side.transport == "quic" else "none"
 
 
 def _http_windows(side: Side) -> str:
     """Return what HTTP's own flow control offers: for each response, and for all of them."""
     if not side.is_web:
         return ""
-    if side.in_browser:
+    if side.flow.plan.browser:
         return "Chromium's"
     if side.transport == "quic":
         return "those of QUIC"

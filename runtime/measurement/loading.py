@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from fairc.compiler.plan import Cell, Flow
-from fairc.mechanisms import find
+from fairc.mechanisms import find, named
 
 from . import (
     arrivals,
     changes,
     endpoints,
     images,
-    peps,
     policers,
     processing,
     qdisc,
@@ -84,7 +83,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         reroutings=moved,
-        peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
+        devices={name: read.load(artefacts, cell) for name, read in named("devices", "record")},
         processing=hosts,
         policers=policing,
         token_buckets=buckets,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import Paths, Place, max_min
 from .pcap import Packets
-from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
 from .round_trips import RoundTrips, SenderCapture, unknown
@@ -169,7 +168,7 @@ class FlowRecord:
         """
         if self.starts_by_itself:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
-        if self.runs_commands:
+        if self.plan.workload.runs_commands:
             return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
@@ -224,11 +223,6 @@ class FlowRecord:
     def starts_by_itself(self) -> bool:
         """Whether its client takes some time to start: an image, a program of the user's own."""
         return self.plan.image is not None or self.plan.workload.own_code is not None
-
-    @property
-    def runs_commands(self) -> bool:
-        """Whether its ends report in a way of their own, as iperf3 does."""
-        return self.plan.workload.runs_commands
 
     def received_in(self, load: PageLoad) -> tuple[Curve, ...]:
         """Return what each connection of a load received over time; none without the capture."""
@@ -288,7 +282,8 @@ class Window:
 class Measurement:
     """One cell, measured. flows are in the order of the plan, queues by name; times in s.
 
-    window: what metrics see of it; None: everything after the warm-up.
+    window: what metrics see of it; None: everything after the warm-up. devices: what each kind of
+    device left behind, by its name: as its `record.py` reads it (mechanisms/devices).
     """
 
     cell: Cell
@@ -302,7 +297,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     reroutings: Mapping[str, tuple[AppliedChange, ...]] = field(default_factory=dict)
-    peps: tuple[PepRecord, ...] = ()
+    devices: Mapping[str, Any] = field(default_factory=dict)
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
     token_buckets: tuple[BucketRecord, ...] = ()

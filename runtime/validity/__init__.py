@@ -12,9 +12,8 @@ buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN
 captures    complete (else no check of packets is done), consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
-endpoints   CCA, how programs ended, what a workload's own checks find, limits of the hosts
+endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
-peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
 radio       aggregates, slots and repairs against reference models; thinned acknowledgements
@@ -34,6 +33,7 @@ from .delay import base_rtt, random_delay
 from .endpoints import (
     congestion_control,
     datagrams,
+    devices,
     host_buffers,
     host_limits,
     processes,
@@ -46,7 +46,6 @@ from .loss import loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import transport_options
 from .order import copies, overtaking, queue_order
-from .peps import proxies
 from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .radio import media, repairs
@@ -85,7 +84,7 @@ CHECKS: tuple[Check, ...] = (
     host_buffers,
     host_limits,
     datagrams,
-    proxies,
+    devices,
     policing,
     token_buckets,
     tunnels,
@@ -109,7 +108,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     host_buffers,
     host_limits,
     datagrams,
-    proxies,
+    devices,
     machine_load,
     changes,
     notes,

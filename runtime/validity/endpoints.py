@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow
-from fairc.mechanisms import find
+from fairc.mechanisms import find, named
 from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
@@ -50,7 +50,8 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
 
 def processes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every process ended without an error."""
-    tests = {f"{f.name}.{side}" for f in measurement.flows if f.runs_commands for side in SIDES}
+    tested = [f for f in measurement.flows if f.plan.workload.runs_commands]
+    tests = {f"{f.name}.{side}" for f in tested for side in SIDES}
     for name, status in sorted(measurement.ending.processes.items()):
         # iperf3 has status 1 if it was stopped: its output decides.
         if status < 0 or (status != 0 and name not in tests):
@@ -81,6 +82,13 @@ def workloads(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         if own := find("workloads", flow.plan.workload.kind, "check"):
             yield from own.check(measurement, flow)
+
+
+def devices(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check.py` of each kind of device finds, without captured packets."""
+    for name, own in named("devices", "check"):
+        if name in measurement.devices:
+            yield from own.check(measurement, measurement.devices[name])
 
 
 def remarks(measurement: Measurement) -> Iterator[Finding]:

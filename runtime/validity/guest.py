@@ -24,7 +24,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """
     cpu = measurement.busy
     counted = (cpu.t_s > 0) & (cpu.t_s <= measurement.ended_s + SLOT_S)
-    if any(flow.runs_commands for flow in measurement.flows):
+    if any(flow.plan.workload.runs_commands for flow in measurement.flows):
         counted &= _flowing(measurement, cpu.t_s)
     share = cpu.share[counted]
     over = int((share > BUSY_SHARE).sum())

@@ -14,11 +14,11 @@ import numpy as np
 from fairc.cell.frames import segment_bytes
 from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import Capture, Cell, Flow, Pep, Policer
+from fairc.mechanisms.devices.pep.record import ENDS
 from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
 from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.measurement import headers, pcap, round_trips
 from fairc.runtime.measurement.paths import Paths
-from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
 
 from . import iperf3, pages, qdiscs
