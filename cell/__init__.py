@@ -15,7 +15,7 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
     hosts          what flows need of the kernel of their hosts: sysctls, routes
     reading        how often captures are read, and what they hold until then
-    roles, iperf3  the arguments of the programs of a flow
+    roles          the arguments of the programs of a flow
     network        nodes, addresses, routes, queues as plain data
     expansion      an experiment, and all that follows from it, as a document
     document       the types of that document: plain data, the same as JSON

@@ -137,8 +137,10 @@ class Forwarder(Program):
     ingress: str
 
 
-class Iperf3Test(TypedDict):
-    """A program of iperf3; begin_ns, stop_ns: when a client is started and stopped, null: never."""
+class Command(TypedDict):
+    """A program that reports in a way of its own: its command, which begins at begin_ns (null:
+    before the flows do), and is stopped at stop_ns (null: never).
+    """
 
     name: str
     node: str
@@ -226,4 +228,4 @@ class Document(TypedDict):
     patience_ns: int
     servers: list[Program]
     clients: list[Program]
-    tests: list[Iperf3Test]
+    tests: list[Command]

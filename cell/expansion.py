@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from . import document, iperf3, roles
+from . import document, roles
 from .batch import divided, node_lines, route_line, word
 from .conductor import MOST_PATIENCE_NS
 from .diffserv import marking_lines
@@ -37,6 +37,7 @@ from .hosts import (
     pep_rules,
     static_routes,
     sysctls,
+    window_bytes,
 )
 from .links import (
     REAL_TIME_SLACK_NS,
@@ -112,6 +113,8 @@ def expand(
     clock = slack_ns, epoch_ns
     qdiscs = {node.name: divided(list(_qdiscs(node, cell.flows, at, clock))) for node in cell.nodes}
     read = reading(cell)
+    flows = [flow for flow in cell.flows if not flow.workload.runs_commands]
+    tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
     made = Document(
         id=word(cell.id),
         epoch_ns=epoch_ns,
@@ -143,7 +146,7 @@ def expand(
             cables=[(_end(cable.a, at), _end(cable.b, at)) for cable in cell.cables],
         ),
         modules=modules(cell.flows, cell.peps),
-        window_bytes=iperf3.window_bytes(cell.flows),
+        window_bytes=window_bytes(cell.flows),
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
@@ -159,9 +162,9 @@ def expand(
         policers=list(_policers(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
         patience_ns=_patience_ns(cell, epoch_ns),
-        servers=[roles.server(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
-        clients=[roles.client(flow, cell, read) for flow in cell.flows if not iperf3.uses(flow)],
-        tests=list(iperf3.tests(cell.flows)),
+        servers=[roles.server(flow, cell) for flow in flows],
+        clients=[roles.client(flow, cell, read) for flow in flows],
+        tests=[test for side in zip(*tests, strict=True) for test in side],
     )
     _refuse(made)
     return made
@@ -197,7 +200,7 @@ def _lead_ns(cell: Cell) -> int:
         + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
         + max(flow.workload.lead_ns for flow in cell.flows)
         + LEAD_PER_PROGRAM_NS * roles.count(cell)
-        + iperf3.early_ns(cell.flows)
+        + max(flow.workload.early_ns(flow) for flow in cell.flows)
     )
 
 

@@ -17,6 +17,8 @@ FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 15
 
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
 UDP_IP_BYTES = 20 + 8  # headers of IPv4 and UDP
+QUIC_BYTES = 1200
+"""What a datagram of QUIC must be able to have (RFC 9000, section 14)."""
 # Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP,
 # short header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of
 # 4, and tag.

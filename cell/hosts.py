@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface, ip_network
 
-from . import document, iperf3
+from . import document
 from .batch import line
 from .links import Interface
 from .model import LARGEST_BUFFER, Flow, Node, Pep, Route, TransportOptions
 from .numbers import Setting
-from .workloads import Iperf3Workload
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
@@ -55,6 +54,11 @@ KERNEL = ("tcp", "web")
 
 LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
+LINUX_BUFFER_MAX = 212_992
+"""net.core.wmem_max and rmem_max of an untouched kernel, bytes; programs that ask for more get
+less.
+"""
+
 PEP_TABLE = 100
 """Of the routes that keep intercepted packets on their node."""
 SOURCE_TABLES = 60
@@ -65,13 +69,10 @@ CONNECTION_TABLES = 101
 """The first table of `connection_routes`."""
 
 
-def is_tuned(flow: Flow) -> bool:
-    """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a
-    window, programs of the user's own.
-    """
-    if isinstance(flow.workload, Iperf3Workload):
-        return flow.transport == "tcp" and flow.workload.window_bytes is None
-    return flow.browser or flow.workload.own_code is not None
+def window_bytes(flows: Sequence[Flow]) -> int:
+    """Return the largest window that the kernel has to allow first, bytes; 0: none."""
+    asked = max((flow.workload.asked_buffer_bytes for flow in flows), default=0)
+    return asked if asked > LINUX_BUFFER_MAX else 0
 
 
 def _least_send_buffer(senders: Sequence[Flow]) -> int:
@@ -108,7 +109,7 @@ def sysctls(
         receive = [
             2 * (f.receive_buffer_bytes or f.waiting_bytes)
             for f in here
-            if name == f.client and is_tuned(f)
+            if name == f.client and f.workload.is_tuned(f)
         ]
         begins = max([DEFAULT_TCP_RMEM, *receive])
         most = max(DEFAULT_TCP_RMEM_MAX, wanted, begins)
@@ -151,7 +152,7 @@ def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
 
 def opener(flow: Flow) -> str:
     """Return the host that opens a flow's TCP connections, and so asks for ECN."""
-    return flow.server if iperf3.is_opened_by_its_sender(flow) else flow.client
+    return flow.server if flow.workload.opened_by_sender else flow.client
 
 
 def _opens(node: Node, flow: Flow, peps: Sequence[Pep]) -> bool:

@@ -6,9 +6,9 @@ A plan holds it, an emitted program is written in it, and all that a conductor d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from .frames import MTU, frame_bytes
 from .links import Interface
@@ -53,7 +53,7 @@ from .text import (
     Text,
     Word,
 )
-from .workloads import AnyWorkload, LoadWorkload
+from .workloads import BROWSER, AnyWorkload
 
 MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
@@ -156,14 +156,6 @@ class Subflow(Part):
     backup: bool = field(default=False, metadata=UNLESS_OFF)
 
 
-def _unhurried(value: object) -> bool:
-    return value == SAMPLE_EVERY_NS
-
-
-def _complete(value: object) -> bool:
-    return value == "full"
-
-
 @dataclass(frozen=True, slots=True)
 class Flow(Part):
     """A flow: one session of `connections` parallel connections; the server sends the data.
@@ -237,7 +229,7 @@ class Flow(Part):
     image: ImageName | None = field(default=None, metadata=UNLESS_ABSENT)
     dscp: CodePoint = field(default=0, metadata=unless(0))
     sample_every_ns: Annotated[int, Range(100_000, SAMPLE_EVERY_NS)] = field(
-        default=SAMPLE_EVERY_NS, metadata={"exclude_if": _unhurried}
+        default=SAMPLE_EVERY_NS, metadata=unless(SAMPLE_EVERY_NS)
     )
 
     @property
@@ -288,7 +280,12 @@ class Flow(Part):
     @property
     def browser(self) -> bool:
         """Whether it loads pages in a browser."""
-        return isinstance(self.workload, LoadWorkload) and self.workload.client != "plain"
+        return BROWSER in self.workload.programs
+
+    def parameters_over(self, transport: str) -> Mapping[str, Any]:
+        """Return the parameters of its CCA over a transport, of pages `tcp` or `quic`."""
+        both = self.transport == "web" and transport == "quic"
+        return self.workload.parameters_over_quic if both else self.cca_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,7 +460,7 @@ class Cell(Part):
     duration_ns: SpanNs | None = None
     deadline_ns: SpanNs
     stop: Literal["first", "all"] = "all"
-    captured: Literal["full", "none"] = field(default="full", metadata={"exclude_if": _complete})
+    captured: Literal["full", "none"] = field(default="full", metadata=unless("full"))
     processing_ns: Annotated[int, Range(0, MAX_PROCESSING_NS)] | None = field(
         default=None, metadata=UNLESS_ABSENT
     )

@@ -69,36 +69,12 @@ class Kinds(Generic[P]):
         }
 
 
-def absent(value: object) -> bool:
-    """Whether a field is left out of the JSON because it has no value."""
-    return value is None
-
-
-def off(value: object) -> bool:
-    """Whether a switch is left out of the JSON because it is off."""
-    return value is False
-
-
-def empty(value: object) -> bool:
-    """Whether a field is left out of the JSON because it is empty."""
-    return value == ()
-
-
-def usual(value: object) -> bool:
-    """Whether an MTU is left out of the JSON because it is the default."""
-    return value == MTU
-
-
-def _unless(left_out: Callable[[object], bool]) -> dict[str, Any]:
-    return {"exclude_if": left_out}
-
-
 def unless(default: object) -> dict[str, Any]:
     """Return the metadata of a field that is left out of the JSON where it has this value."""
-    return _unless(lambda value: value == default)
+    return {"exclude_if": lambda value: value == default}
 
 
-UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL = map(_unless, (absent, off, empty, usual))
+UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL = map(unless, (None, False, (), MTU))
 """Metadata of fields that are not in the JSON where they have no value, so that they leave
 identities alone.
 """

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from .frames import SMALLEST_FRAME_BYTES, datagram_memory_bytes
 from .model import SAMPLE_EVERY_NS, Cell, Flow
 from .queues import queue_bytes
-from .workloads import LoadWorkload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ MOST_PACKETS = 1 << 20
 """Of a ring of the endpoints (`MAX_RING` in endpoints/src/description.rs)."""
 ACKS = 0.5
 """Acknowledgements for a packet of data: one for two of them (RFC 5681, section 4.2)."""
-CONNECTIONS_OF_A_LOAD = 6  # of a page over HTTP/1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,5 +154,4 @@ def _links(cell: Cell) -> dict[Place, tuple[int, int]]:
 
 def _at_once(flow: Flow) -> int:
     """Return how many connections a flow has at a time."""
-    loads = isinstance(flow.workload, LoadWorkload)
-    return flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
+    return flow.connections * flow.workload.opened

@@ -11,11 +11,6 @@ from .links import Interface
 from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer, Tunnel
 from .reading import Reading
 from .seeds import stream_seed
-from .workloads import (
-    FileWorkload,
-    LoadWorkload,
-    OnOffWorkload,
-)
 
 SNAPLEN, MOST_SNAPLEN = 96, 9_216
 
@@ -195,20 +190,17 @@ def tunnel_log(tunnel: Tunnel, node: str) -> str:
 
 
 def _image(flow: Flow, side: str) -> Fields:
-    assert isinstance(flow.workload, FileWorkload), "an image moves a file"
     return {
         "name": f"{flow.name}.{side}",
         "side": side,
         "server": f"{flow.name}.server",
-        "bytes": flow.workload.bytes,
+        "bytes": flow.workload.total_bytes(1),
         "start_ns": min(flow.starts_ns),
     }
 
 
 def _common(flow: Flow, cell: Cell) -> Fields:
-    options, workload = flow.options, flow.workload.plain()
-    if isinstance(flow.workload, OnOffWorkload) and cell.processing_ns:
-        workload["vary_gaps"] = True
+    options, workload = flow.options, flow.workload.description(cell)
     return {
         "flow": flow.name,
         "address": flow.address,
@@ -301,10 +293,9 @@ def _web_server(flow: Flow, cell: Cell) -> Fields:
 
 def _quic(flow: Flow) -> Fields | None:
     """Return the CCA of a page's server over QUIC; None where no load is over HTTP/3."""
-    workload = flow.workload
-    if not isinstance(workload, LoadWorkload) or "h3" not in workload.protocols:
+    if "h3" not in flow.workload.http_versions:
         return None
-    return {"name": flow.cca, "parameters": dict(workload.quic_parameters)}
+    return {"name": flow.cca, "parameters": dict(flow.parameters_over("quic"))}
 
 
 def _web_client(flow: Flow, cell: Cell) -> Fields:

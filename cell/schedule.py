@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from .clock import RealTime
-    from .document import Changes, Iperf3Test
+    from .document import Changes, Command
     from .nodes import Lines, Nodes, Process, Span
     from .processes import Processes
 
@@ -169,10 +169,10 @@ class Iperf3:
     """The servers and clients of iperf3; what they print goes into files of their own."""
 
     def __init__(
-        self, nodes: Nodes, processes: Processes, epoch_ns: int, tests: Sequence[Iperf3Test]
+        self, nodes: Nodes, processes: Processes, epoch_ns: int, tests: Sequence[Command]
     ) -> None:
         self.nodes, self.processes, self.epoch_ns = nodes, processes, epoch_ns
-        self.waiting: dict[str, Iperf3Test] = {}
+        self.waiting: dict[str, Command] = {}
         for test in tests:
             if test["begin_ns"] is None:
                 self._start(test)
@@ -199,13 +199,13 @@ class Iperf3:
 
         return act
 
-    def _starting(self, test: Iperf3Test) -> Callable[[], None]:
+    def _starting(self, test: Command) -> Callable[[], None]:
         return lambda: self._start(self.waiting.pop(test["name"]))
 
-    def _stopping(self, test: Iperf3Test) -> Callable[[], None]:
+    def _stopping(self, test: Command) -> Callable[[], None]:
         return lambda: self.processes.signal([test["name"]], signal.SIGTERM)
 
-    def _start(self, test: Iperf3Test) -> None:
+    def _start(self, test: Command) -> None:
         name = test["name"]
         with open(name + ".json", "wb") as out, open(name + ".err", "wb") as err:
             process = self.nodes[test["node"]].popen(

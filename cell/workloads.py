@@ -1,29 +1,21 @@
-"""Workloads: what all kinds of a plan have in common, and those without a folder of their own
+"""Workloads: what all kinds of a plan have in common; each has a folder of its own
 (mechanisms/workloads).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal
 
 from .numbers import (
-    MtuBytes,
     NotNegative,
     Probability,
     Range,
-    Rate,
     Seed,
-    Setting,
     Size,
-    SpanNs,
-    TestBuffer,
-    TestBytes,
-    TestTime,
-    TimeNs,
 )
-from .part import UNLESS_ABSENT, UNLESS_EMPTY, Kinds, Part
+from .part import UNLESS_EMPTY, Kinds, Part
 from .text import (
     CommandWord,
     MimeType,
@@ -34,27 +26,21 @@ from .text import (
     VariableName,
 )
 
-BROWSER, IPERF3 = "browser", "iperf3"
-"""Programs other than the endpoints that a workload may need."""
+BROWSER = "browser"
+"""A program other than the endpoints that a workload may need."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .document import Program
+    from .document import Command, Program
     from .model import Cell, Flow
 
 NS = 10**9
-
-MOST_STREAMS = 128
-"""The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
 MOST_PROGRAM_BYTES = 64 << 20
 """The largest size of the files of a flow's own programs, all together."""
 
 MOST_IMAGE_BYTES = 512 << 20
 """The largest size of a container image's tar."""
-
-LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit, less rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +100,10 @@ class Workload(Part):
     on what it got before, so that it is not known how much it wants on average. steady: whether all
     of a flow's connections open at once, and send full packets. records: what there is a record of
     for each of: `videos`, `transfers` that users wait for, page `loads`; empty: of nothing.
+    pauses: whether it does nothing in between, so that its own time is in addition to that of its
+    bytes, and congestion control begins anew. of_payload: whether what it offers is payload, not
+    packets. opened: how many connections each of a flow's opens at a time. runs_commands: whether
+    its ends are the programs of `commands`, which report in a way of their own.
     """
 
     greedy: ClassVar[bool] = False
@@ -126,6 +116,10 @@ class Workload(Part):
     adapts: ClassVar[bool] = False
     steady: ClassVar[bool] = False
     records: ClassVar[str] = ""
+    pauses: ClassVar[bool] = False
+    of_payload: ClassVar[bool] = False
+    opened: ClassVar[int] = 1
+    runs_commands: ClassVar[bool] = False
 
     kind: str
 
@@ -134,6 +128,10 @@ class Workload(Part):
         parameters.
         """
         return _plain(self)
+
+    def description(self, cell: Cell) -> dict[str, Any]:
+        """Return it as the endpoints of a cell take it."""
+        return self.plain()
 
     @property
     def programs(self) -> frozenset[str]:
@@ -150,6 +148,55 @@ class Workload(Part):
         None: nothing.
         """
         return None
+
+    def commands(self, flow: Flow) -> tuple[Command, Command]:
+        """Return the commands of a flow's two ends, where it `runs_commands`: the one that listens,
+        then the other.
+        """
+        raise NotImplementedError
+
+    def early_ns(self, flow: Flow) -> int:
+        """Return how long before the epoch the second command of a flow starts, ns."""
+        return 0
+
+    def is_tuned(self, flow: Flow) -> bool:
+        """Whether a flow's client leaves its receive buffer to the kernel."""
+        return self.own_code is not None
+
+    @property
+    def opened_by_sender(self) -> bool:
+        """Whether the server, which sends, opens the connections."""
+        return False
+
+    @property
+    def asked_buffer_bytes(self) -> int:
+        """The socket buffer that its own programs ask for, its field `window_bytes`; 0: none."""
+        return getattr(self, "window_bytes", None) or 0
+
+    @property
+    def http_versions(self) -> tuple[str, ...]:
+        """The HTTP version of each page load that it makes, its field `protocols`: `h1`, `h2` or
+        `h3`.
+        """
+        return getattr(self, "protocols", ())
+
+    @property
+    def parameters_over_quic(self) -> Mapping[str, Any]:
+        """The parameters of its CCA over QUIC, where it runs over both: `quic_parameters`."""
+        return getattr(self, "quic_parameters", {})
+
+    def load_begin_ns(self, place: int, start_ns: int, before_ns: int) -> int:
+        """Return when one of its page loads begins, ns after the epoch.
+
+        place: how many are before it. start_ns: when the first is due. before_ns: when the one
+        before ended.
+        """
+        return start_ns
+
+    @property
+    def shared_arrivals(self) -> SharedArrivals | None:
+        """Its share of an arrival process, its field `shared`; None: it has none."""
+        return getattr(self, "shared", None)
 
     @property
     def datagram_bytes(self) -> int | None:
@@ -177,11 +224,20 @@ class Workload(Part):
         """Return the bytes that all connections transfer together; None if there is no end."""
         return None
 
+    @property
+    def time_limit_s(self) -> int | None:
+        """After what time it ends, its field `time_s`; None: it has no such limit."""
+        return getattr(self, "time_s", None)
+
     def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
         """Return how long it takes if the network does not limit it, ns; rate_bps: the flow's own
         limit.
         """
         return 0
+
+    def alone_s(self, flow: Flow) -> float:
+        """Return how long a flow takes if no rate of the network limits it, s."""
+        return self.own_time_ns(flow.connections, flow.rate_bps) / 1e9
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float | None:
         """Return the average offered load of all connections, bit/s; None: as much as the network
@@ -193,51 +249,6 @@ class Workload(Part):
 WORKLOAD_KINDS: Kinds[Workload] = Kinds()
 AnyWorkload = Annotated[Workload, WORKLOAD_KINDS]
 """A workload, of one of the kinds."""
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileWorkload(Workload):
-    """Each connection transfers exactly `bytes` and ends."""
-
-    greedy = True
-    by_images = True
-    steady = True
-    records = "transfers"
-    kind: Literal["file"] = "file"
-    bytes: Size
-
-    def total_bytes(self, connections: int) -> int:
-        """Return the files' bytes."""
-        return self.bytes * connections
-
-    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
-        """Return the time of a file at the flow's own rate, ns."""
-        return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BulkWorkload(Workload):
-    """Each connection sends until it is stopped.
-
-    packet_bytes: IP bytes of a datagram over UDP; None: the path's MTU.
-    """
-
-    greedy = True
-    steady = True
-    kind: Literal["bulk"] = "bulk"
-    packet_bytes: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
-
-    def plain(self) -> dict[str, Any]:
-        """Return its kind alone: the description of a UDP server has the size of its packets."""
-        return {"kind": self.kind}
-
-    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
-        """Report datagrams of a size where there are none."""
-        if self.packet_bytes is not None and flow.transport != "udp":
-            return f"the bulk of `{flow.name}` has datagrams of a size over UDP only"
-        return ""
 
 
 _PARAMETERS = {
@@ -319,69 +330,6 @@ class SharedArrivals(Part):
             raise ValueError("a part of the arrivals ends above where it begins")
 
 
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsWorkload(Workload):
-    """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the
-    start.
-
-    seed: of both streams of random numbers; each connection has its own pair. shared: the flow's
-    share of an arrival process, of which `every` is then the interval; left out where there is
-    none.
-    """
-
-    records = "transfers"
-    kind: Literal["requests"] = "requests"
-    size: Distribution
-    every: Distribution
-    seed: Seed
-    shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
-
-    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
-        """Report a share of an arrival process that is too small, because each stream draws all of
-        it.
-        """
-        if self.shared is None:
-            return ""
-        part = (self.shared.high - self.shared.low) / flow.connections
-        if part < LEAST_PART:
-            return f"the streams of `{flow.name}` have too small a part of their arrivals"
-        return ""
-
-    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return the mean size of answers over their mean interval, bit/s."""
-        each = 8 * self.size.mean / self.every.mean
-        if self.shared is not None:  # of all connections together
-            return each * (self.shared.high - self.shared.low)
-        return each * connections
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnOffWorkload(Workload):
-    """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
-
-    packet_bytes: IP bytes of a datagram over UDP.
-    """
-
-    paced = True
-    kind: Literal["onoff"] = "onoff"
-    rate_bps: Rate
-    on: Distribution
-    off: Distribution
-    packet_bytes: MtuBytes
-    seed: Seed
-
-    @property
-    def peak_bps(self) -> float:
-        """The rate while it sends, bit/s of IP."""
-        return self.rate_bps
-
-    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return the rate times the fraction of time that a source is on, bit/s."""
-        return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageObject(Part):
     """An object of a web page; the first one is the document.
@@ -394,120 +342,6 @@ class PageObject(Part):
     bytes: Size
     type: MimeType
     parent: Annotated[int, Range(0, 1000)] | None
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadWorkload(Workload):
-    """A page, loaded several times in sequence by one client with one profile.
-
-    client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
-    load. idle_ns: the pause before each load (none before the first), from the end of
-    the previous load. every_ns: the least time between the begins of two loads, on a grid that
-    begins with the first. timeout_ns: a load that takes longer has failed.
-    quic_parameters: all parameters of the CCA over QUIC; empty where no load is over HTTP/3.
-    """
-
-    transports = ("web",)
-    only_in_packets = True
-    adapts = True
-    records = "loads"
-    kind: Literal["load"] = "load"
-    page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
-    client: Literal["chromium", "plain"]
-    protocols: Annotated[tuple[Literal["h1", "h2", "h3"], ...], Range(1, 100)]
-    idle_ns: tuple[TimeNs, ...]
-    every_ns: TimeNs = 0
-    timeout_ns: SpanNs
-    quic_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for objects that do not make a page, and loads without a pause of their
-        own.
-        """
-        for number, item in enumerate(self.page):
-            if (item.parent is None) != (number == 0) or (item.parent or 0) > max(0, number - 1):
-                raise ValueError("an object of a page comes after the one that names it")
-        if len({item.path for item in self.page}) < len(self.page) or self.page[0].path != "/":
-            raise ValueError("the document of a page is at `/`, and no two objects at one path")
-        if len(self.idle_ns) != len(self.protocols):
-            raise ValueError("each load of a page has a protocol and a pause")
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """A browser, unless a client without one loads the page."""
-        return frozenset() if self.client == "plain" else frozenset({BROWSER})
-
-    def begin_ns(self, place: int, start_ns: int, before_ns: int) -> int:
-        """Return when a load begins, ns after the epoch.
-
-        place: how many are before it. start_ns: when the first is due. before_ns: when the one
-        before ended.
-        """
-        if not place:
-            return start_ns
-        return max(before_ns + self.idle_ns[place], start_ns + place * self.every_ns)
-
-    def total_bytes(self, connections: int) -> int:
-        """Return the bytes of all loads."""
-        return sum(item.bytes for item in self.page) * len(self.protocols)
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Iperf3Workload(Workload):
-    """The program iperf3, with the flow's connections as parallel streams.
-
-    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as
-    the flow.
-    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP
-    bytes of a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`),
-    else its server.
-    """
-
-    transports = ("tcp", "udp")
-    only_in_packets = True
-    kind: Literal["iperf3"] = "iperf3"
-    time_s: TestTime | None = None
-    bytes: TestBytes | None = None
-    window_bytes: TestBuffer | None = None
-    packet_bytes: MtuBytes | None = None
-    reverse: bool
-
-    def __post_init__(self) -> None:
-        """Raise ValueError where it would end twice."""
-        if self.time_s is not None and self.bytes is not None:
-            raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """The program itself."""
-        return frozenset({IPERF3})
-
-    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
-        """Report what iperf3 does not support in a flow."""
-        if flow.client_address == "":
-            return f"the iperf3 of `{flow.name}` has no address to send to"
-        if flow.connections > MOST_STREAMS:
-            return f"the iperf3 of `{flow.name}` has more than {MOST_STREAMS} streams"
-        over_udp = flow.transport == "udp"
-        if over_udp != (self.packet_bytes is not None):
-            return f"the iperf3 of `{flow.name}` has datagrams of a size over UDP, and only there"
-        if over_udp and (flow.rate_bps is None or self.window_bytes is not None):
-            return f"the iperf3 of `{flow.name}` needs a rate over UDP, and has no window"
-        if not over_udp and flow.port in intercepted:
-            return f"a proxy would split the control connection of the iperf3 of `{flow.name}`"
-        return ""
-
-    def total_bytes(self, connections: int) -> int | None:
-        """Return the bytes of all streams together."""
-        return self.bytes
-
-    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
-        """Return its time, or that of its bytes at the flow's own rate, ns."""
-        if self.bytes is not None and rate_bps is not None:
-            return self.bytes * 8 * NS // (rate_bps * connections)
-        return (self.time_s or 0) * NS
 
 
 IMAGE_USER = 10_000

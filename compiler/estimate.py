@@ -18,15 +18,10 @@ from .plan import (
     SAMPLE_EVERY_NS,
     Cell,
     Flow,
-    Iperf3Workload,
-    LoadWorkload,
 )
 
 UNSHAPED_BPS = 100_000_000
 
-# Page loads: round trips of handshakes, request and slow start; the start of a browser, in
-# virtual seconds.
-PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
 # Compressed bytes of a data packet where it is captured, more of QUIC, whose payload is random; and
 # of everything else, per flow and second. Fitted to the runs of five published studies.
 CAPTURED_BYTES, OF_QUIC_BYTES, LOGGED_BYTES_PER_S = 25, 15, 800
@@ -77,7 +72,7 @@ class Estimate:
         wall_s = cell_s(self.costs, cell, length_s, sent)
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
-        self.browsers = self.browsers or bool(in_browsers(cell))
+        self.browsers = self.browsers or any(flow.browser for flow in cell.flows)
         self.modules = self.modules or bool(cell.modules)
         own = (flow.workload.own_code is not None for flow in cell.flows)
         self.programs = self.programs or any(own)
@@ -199,14 +194,15 @@ def length(cell: Cell) -> float:
         start_s = flow.start_ns / 1e9
         if flow.stop_ns is not None:
             ends.append(flow.stop_ns / 1e9)
-        elif isinstance(flow.workload, Iperf3Workload) and flow.workload.time_s is not None:
-            ends.append(start_s + flow.workload.time_s)
+        elif flow.workload.time_limit_s is not None:
+            ends.append(start_s + flow.workload.time_limit_s)
         elif wanted_bytes(flow) is not None:
-            alone_s = work_s(flow, rates[flow.bottleneck]) * sharing[flow.bottleneck]
-            shared_s = min(alone_s, waiting[flow.bottleneck])
+            equal_s = work_s(flow, rates[flow.bottleneck]) * sharing[flow.bottleneck]
+            shared_s = min(equal_s, waiting[flow.bottleneck])
             busy_s = max(shared_s, losing_s(cell, flow, lossy))
-            waits = isinstance(flow.workload, LoadWorkload)  # for replies, in addition to its bytes
-            ends.append(start_s + (busy_s + own_s(flow) if waits else max(busy_s, own_s(flow))))
+            alone_s = flow.workload.alone_s(flow)
+            waits = flow.workload.pauses
+            ends.append(start_s + (busy_s + alone_s if waits else max(busy_s, alone_s)))
         else:
             ends.append(cell.deadline_ns / 1e9)
     if not ends:
@@ -217,11 +213,11 @@ def length(cell: Cell) -> float:
 
 def losing_s(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
     """Return how long a flow takes because packets are lost at random, s; 0 across proxies, whose
-    losses are on a part of the round trip, and of page loads, most of which begin anew.
+    losses are on a part of the round trip, and of workloads that pause, which begin anew.
 
     lossy: of `lossy_links`.
     """
-    if not lossy or flow.transport == "udp" or cell.peps or isinstance(flow.workload, LoadWorkload):
+    if not lossy or flow.transport == "udp" or cell.peps or flow.workload.pauses:
         return 0.0
     packets = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
     loss, rtt_s = random_loss(cell, flow, lossy), flow.base_rtt_ns / 1e9
@@ -269,44 +265,27 @@ def wanted_bytes(flow: Flow) -> int | None:
     return flow.workload.total_bytes(flow.connections)
 
 
-def own_s(flow: Flow) -> float:
-    """Return how long a flow takes if the network does not limit it, s."""
-    if isinstance(flow.workload, LoadWorkload):
-        return pages_s(flow, flow.workload)
-    return flow.workload.own_time_ns(flow.connections, flow.rate_bps) / 1e9
-
-
-def pages_s(flow: Flow, workload: LoadWorkload) -> float:
-    """Return the time of page loads apart from their bytes, s: pauses, round trips, the browser."""
-    each_s = PAGE_RTTS * flow.base_rtt_ns / 1e9
-    if workload.client != "plain":
-        each_s += BROWSER_VIRTUAL_S
-    loads, every_s = len(workload.protocols), workload.every_ns / 1e9
-    return max(sum(workload.idle_ns) / 1e9 + loads * each_s, (loads - 1) * every_s + each_s)
-
-
 def browsers_s(costs: Costs, cell: Cell) -> float:
     """Return the wall seconds that browsers add to a cell, apart from those of its packets."""
-    return sum(browser_load_s(costs, load) * len(load.protocols) for load in in_browsers(cell))
+    return sum(load_s * loads for load_s, loads in _in_browsers(costs, cell))
 
 
 def beside_s(costs: Costs, cell: Cell) -> float:
     """Return the wall seconds of the load from the client itself, which only repetition 1 has."""
     if cell.repetition != 1:
         return 0.0
-    return sum(browser_load_s(costs, load) for load in in_browsers(cell))
+    return sum(load_s for load_s, _ in _in_browsers(costs, cell))
 
 
-def in_browsers(cell: Cell) -> list[LoadWorkload]:
-    """Return the page loads of a cell that a browser does."""
-    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
-    return [workload for workload in loads if workload.client != "plain"]
-
-
-def browser_load_s(costs: Costs, workload: LoadWorkload) -> float:
-    """Return the wall seconds of one load in a browser: its start, and its work for each byte."""
-    size = sum(item.bytes for item in workload.page)
-    return costs.browser_load_s + costs.browser_per_byte_s * size
+def _in_browsers(costs: Costs, cell: Cell) -> Iterator[tuple[float, int]]:
+    """Yield the wall seconds of each load in a flow's browser, its start and its work for each
+    byte, and the number of its loads.
+    """
+    for flow in cell.flows:
+        if flow.browser:
+            loads = len(flow.workload.http_versions)
+            size = (wanted_bytes(flow) or 0) // loads
+            yield costs.browser_load_s + costs.browser_per_byte_s * size, loads
 
 
 def offered_bps(flow: Flow) -> float | None:
@@ -412,6 +391,6 @@ def quic_share(cell: Cell, length_s: float) -> float:
 
 def quic_part(flow: Flow) -> float:
     """Return the fraction of a flow that goes over QUIC: of page loads, those over HTTP/3."""
-    if isinstance(flow.workload, LoadWorkload):
-        return flow.workload.protocols.count("h3") / len(flow.workload.protocols)
+    if versions := flow.workload.http_versions:
+        return versions.count("h3") / len(versions)
     return float(flow.transport == "quic")

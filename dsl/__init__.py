@@ -21,14 +21,13 @@ experiment    the result; its parts are described in model
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.render import render_concise, render_full, render_github, render_json, runnable
 from .core.source import Source, Span
-from .grid.conditions import Condition, condition
+from .grid.conditions import condition
 from .loading import in_common, load, load_all
 from .text.reading import SIZE_LIMIT, decoded, read
 
 __all__ = [
     "SIZE_LIMIT",
     "CompileError",
-    "Condition",
     "Diagnostic",
     "Diagnostics",
     "Label",

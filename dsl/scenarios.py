@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from fairc.mechanisms.workloads.requests.declaration import check_arrivals
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.own_kernels import KernelWords
@@ -52,6 +51,7 @@ from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
 from .timing import Timing, check_captures, check_end
+from .traffic.arrivals import check_arrivals
 from .traffic.flows import build_flow, check_ends, named_ends, trip_of
 from .traffic.services import Services
 from .traffic.sharing import check_sharing

@@ -5,6 +5,7 @@
                                 it imports the standard library and `fairc.cell` alone
     FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
     FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
+    FAMILY/NAME/check.py        whether it did what was planned, besides what is checked of all
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
 imported when the stage that needs it is; a mechanism may lack those that it has no use for.
@@ -13,6 +14,7 @@ imported when the stage that needs it is; a mechanism may lack those that it has
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -43,6 +45,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "iperf3",
         "program",
     ),
+    "devices": ("pep",),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 
@@ -56,9 +59,17 @@ def register() -> None:
 
 def load(family: str, stage: str) -> Iterator[Any]:
     """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
-    yield from filter(None, (find(family, name, stage) for name in MECHANISMS[family]))
+    return (module for _, module in named(family, stage))
 
 
+def named(family: str, stage: str) -> Iterator[tuple[str, Any]]:
+    """Yield the same, each with the name of its mechanism."""
+    for name in MECHANISMS[family]:
+        if (module := find(family, name, stage)) is not None:
+            yield name, module
+
+
+@cache
 def find(family: str, name: str, stage: str) -> Any | None:
     """Return the module of a mechanism for a stage; None where it has none."""
     module = f"{__name__}.{family}.{name}.{stage}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from fairc.cell.workloads import BROWSER
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import (
@@ -25,7 +26,6 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
-from fairc.mechanisms.workloads.load.declaration import Load
 
 from . import metric_lacks as lacks
 from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
@@ -96,7 +96,7 @@ _LOAD = Need(
 )
 _BROWSER = Need(
     "loads a page in a browser",
-    _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
+    _any(lambda flow: BROWSER in flow.workload.programs),
 )
 _TRANSFER = Need(
     "moves a file or answers requests",

@@ -22,7 +22,7 @@ from fairc.compiler.passes.unrolling import draws as draws_links
 from fairc.compiler.passes.wiring import Place
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow
-from fairc.mechanisms.workloads.requests.declaration import PROCESS, Requests, shared_arrivals
+from fairc.dsl.traffic.arrivals import PROCESS, shared_arrivals
 from fairc.words.distributions import draw
 
 from .variation import draws_workload
@@ -316,16 +316,13 @@ def _starts_ns(flow: Flow, path: RoutedPath, traffic: Traffic, seed: int) -> tup
         numbers = range(flow.connections)
         return tuple(_drawn_ns(flow.random_start, seed, flow.name, n) for n in numbers)
     start_ns = flow.start_ns
-    if start_ns is None and _shares(flow):
-        longest_ns = max(start_range_ns(path) for other, path in traffic if _shares(other))
+    if start_ns is None and flow.workload.shared_process:
+        sharing = [path for other, path in traffic if other.workload.shared_process]
+        longest_ns = max(map(start_range_ns, sharing))
         start_ns = uniform(seed, longest_ns, "start", *PROCESS)
     elif start_ns is None:
         start_ns = uniform(seed, start_range_ns(path), "start", flow.name)
     return (start_ns,) * flow.connections
-
-
-def _shares(flow: Flow) -> bool:
-    return isinstance(flow.workload, Requests) and flow.workload.share is not None
 
 
 def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int:

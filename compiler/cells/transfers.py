@@ -14,8 +14,6 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called, group_of, users_of
-from fairc.mechanisms.workloads.requests.declaration import Requests
-from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
 
 _PERCENTILE = re.compile(r"(group_)?p(\d+)")
@@ -113,11 +111,7 @@ def expected(scenario: model.Scenario, flow: model.Flow) -> Fraction | None:
     warmup_ns, start_ns = scenario.warmup_ns, flow.start_ns or 0
     if flow.workload.planned.records != "transfers":
         return None
-    if not isinstance(flow.workload, Requests):
-        return Fraction(flow.connections if start_ns >= warmup_ns else 0)
     ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
-    if not ends:
-        return None
-    lasts = Fraction(max(0, min(ends) - max(warmup_ns, start_ns)), 10**9)
-    share = flow.connections if flow.workload.share is None else flow.workload.share
-    return lasts / mean(flow.workload.every) * share
+    lasts_ns = max(0, min(ends) - max(warmup_ns, start_ns)) if ends else None
+    lasts_s = None if lasts_ns is None else Fraction(lasts_ns, 10**9)
+    return flow.workload.transfers(flow.connections, start_ns >= warmup_ns, lasts_s)

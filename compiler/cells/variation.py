@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fairc.compiler.passes.unrolling import draws
 from fairc.dsl.model import Flow, Scenario
 from fairc.mechanisms.queues.registry import QUEUES
-from fairc.mechanisms.workloads.load.declaration import Load
 from fairc.words.distributions import is_drawn
 
 
@@ -29,11 +28,7 @@ def draws_workload(flow: Flow) -> bool:
     """Whether any part of a flow's workload is drawn: sizes, intervals, on and off times,
     pauses.
     """
-    return flow.workload.is_drawn or _draws_pauses(flow)
-
-
-def _draws_pauses(flow: Flow) -> bool:
-    return isinstance(flow.workload, Load) and flow.workload.draws_pauses
+    return flow.workload.is_drawn or flow.workload.draws_pauses
 
 
 def _drawn_workloads(scenario: Scenario) -> bool:
@@ -41,7 +36,7 @@ def _drawn_workloads(scenario: Scenario) -> bool:
 
 
 def _drawn_pauses(scenario: Scenario) -> bool:
-    return any(map(_draws_pauses, scenario.flows))
+    return any(flow.workload.draws_pauses for flow in scenario.flows)
 
 
 def _random_losses(scenario: Scenario) -> bool:

@@ -11,7 +11,6 @@ from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
 from fairc.dsl.core.units import BDP, DATA
 from fairc.dsl.model import Flow, Pep
-from fairc.mechanisms.workloads.iperf3.declaration import Iperf3
 
 from .flows import MIN_BUFFER_BYTES, power_of_two
 from .ports import LAST_PORT
@@ -63,8 +62,8 @@ def split(
         link = _Link(down, between(wiring, pep.terminal, pep.gateway))
         crossing = [flow for flow, path in traffic if link.splits(flow, path)]
         for flow in crossing:
-            if isinstance(flow.workload, Iperf3):
-                _report_iperf3(report, pep, flow)
+            for finding in flow.workload.unsplittable(flow, pep.name):
+                report(finding)
             if flow.dscp:
                 _report_code_point(report, pep, flow)
         _check_accurate_ecn(report, pep, crossing)
@@ -107,16 +106,6 @@ def _plan(
         rate_bps=link.rates_bps,
         buffer_bytes=power_of_two(max(MIN_BUFFER_BYTES, 2 * (bdp + waiting))),
         source=str(pep.span),
-    )
-
-
-def _report_iperf3(report: Report, pep: Pep, flow: Flow) -> None:
-    report.reject(
-        "iperf3-over-pep",
-        f"iperf3 of the flow `{flow.label}` cannot run over the proxies of `{pep.name}`",
-        flow.span,
-        "they would also split its control connection, so its data could not be identified",
-        "use `bulk` or `file`, or check the link without its `pep`",
     )
 
 

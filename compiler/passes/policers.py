@@ -9,7 +9,6 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Policer, TokenBucket
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
-from fairc.mechanisms.workloads.load.declaration import Load
 
 from .dynamics import most_loss
 from .report import Report
@@ -123,8 +122,8 @@ def _refuse_quic(report: Report, policer: Policer, crossing: Traffic, users: boo
     """
     refused = False
     for flow, _ in crossing:
-        h3 = isinstance(flow.workload, Load) and flow.workload.http == "h3"
-        encrypted = flow.transport == "quic" or flow.image is not None or h3
+        quic = flow.transport == "quic" or flow.workload.needs_quic
+        encrypted = quic or flow.image is not None
         if encrypted and (flow.users or not users):
             refused = True
             report.reject(

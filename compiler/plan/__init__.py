@@ -36,19 +36,13 @@ from fairc.cell.model import (
 from fairc.cell.modules import KernelModule
 from fairc.cell.queues import Qdisc, Queue
 from fairc.cell.workloads import (
-    BulkWorkload,
     Distribution,
-    FileWorkload,
-    Iperf3Workload,
-    LoadWorkload,
-    OnOffWorkload,
     PageObject,
-    RequestsWorkload,
     SharedArrivals,
     Workload,
 )
 from fairc.dsl.model.base import Model
-from fairc.dsl.model.claims import Claim, ClaimUnit, Contrast, Quantity
+from fairc.dsl.model.claims import Claim, ClaimUnit, Contrast
 from fairc.dsl.model.expressions import (
     Amount,
     CellValue,
@@ -67,12 +61,11 @@ from fairc.dsl.model.requests import (
     MetricRequest,
     Precision,
     Requests,
-    Setting,
     Shown,
     ShownQuantity,
 )
 
-from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
+from .cells import cell_json, check, check_drawn, parse_cell
 from .header import OUTDATED, PLAN_VERSION, Plan
 
 __all__ = [
@@ -81,13 +74,11 @@ __all__ = [
     "SAMPLE_EVERY_NS",
     "Amount",
     "Axis",
-    "BulkWorkload",
     "Cable",
     "Capture",
     "Cell",
     "CellValue",
     "Change",
-    "CheckedCell",
     "Claim",
     "ClaimUnit",
     "Comparison",
@@ -95,7 +86,6 @@ __all__ = [
     "Distribution",
     "Expression",
     "FigureRequest",
-    "FileWorkload",
     "Flow",
     "Formula",
     "GilbertElliott",
@@ -103,13 +93,10 @@ __all__ = [
     "Impairment",
     "Input",
     "Interface",
-    "Iperf3Workload",
     "KernelModule",
-    "LoadWorkload",
     "MetricRequest",
     "Model",
     "Node",
-    "OnOffWorkload",
     "Operation",
     "PageObject",
     "Pep",
@@ -118,14 +105,11 @@ __all__ = [
     "Policer",
     "Precision",
     "Qdisc",
-    "Quantity",
     "Queue",
     "Requests",
-    "RequestsWorkload",
     "Route",
     "RouteChange",
     "Selection",
-    "Setting",
     "Shaper",
     "SharedArrivals",
     "Shown",

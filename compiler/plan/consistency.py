@@ -13,7 +13,6 @@ from socket import inet_aton
 from fairc.cell.links import Interface
 from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.roles import tunnel_log
-from fairc.cell.workloads import LoadWorkload
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
 
 Place = tuple[str, str]
@@ -163,9 +162,9 @@ def _stack(flow: Flow, has_own_kernel: bool) -> str:
     if flow.cca_parameters and not (has_own_kernel and transport != "quic"):
         parameters = _parameters("quic" if transport == "quic" else "tcp", flow.cca or "")
         why = _settings(parameters, flow.cca_parameters, flow.name)
-    if isinstance(workload, LoadWorkload) and workload.quic_parameters:
+    if workload.parameters_over_quic:
         parameters = _parameters("quic", flow.cca or "")
-        why = why or _settings(parameters, workload.quic_parameters, flow.name)
+        why = why or _settings(parameters, workload.parameters_over_quic, flow.name)
     return why
 
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from fairc.cell import iperf3
 from fairc.cell.document import End
 from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
-from fairc.cell.hosts import modules
+from fairc.cell.hosts import LINUX_BUFFER_MAX, modules, window_bytes
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
@@ -148,12 +147,12 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
             message="containers have no browser to load pages",
             help="run it with `--engine vm`",
         )
-    if size := iperf3.window_bytes(cell.flows):
+    if size := window_bytes(cell.flows):
         yield Diagnostic(
             code="not-in-containers",
             message=f"a window of {size} bytes is more than a kernel allows iperf3 by default,"
             " and containers may not change the host's",
-            help=f"use {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
+            help=f"use {LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )
     for cca in cell.objects:
         yield Diagnostic(

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.cell import iperf3
 from fairc.cell.batch import line, node_lines
 from fairc.cell.document import End, Node
 from fairc.cell.expansion import expand
@@ -48,7 +47,7 @@ def view(cell: Cell) -> View:
     document = expand(cell)
     said: View = summarize(document)
     for flow, planned in zip(
-        said["flows"], (f for f in cell.flows if not iperf3.uses(f)), strict=True
+        said["flows"], (f for f in cell.flows if not f.workload.runs_commands), strict=True
     ):
         flow[ABOVE] = comment_of(planned)
     for capture, captured in zip(said.get("captures", ()), cell.captures, strict=True):
@@ -326,7 +325,7 @@ def render(cell: Cell, views: Mapping[int, View], filename: str) -> str:
         repetitions=flat([*views]),
         several=len(views) > 1,
         first=flat(next(iter(views))),
-        iperf3=any(map(iperf3.uses, cell.flows)),
+        iperf3=any(flow.workload.runs_commands for flow in cell.flows),
         browsers=any(flow.browser for flow in cell.flows),
         drawn=[(number, written(values, INDENT, 8)) for number, values in draws.table.items()]
         if len(views) > 1

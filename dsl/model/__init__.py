@@ -29,7 +29,7 @@ from .links import (
     Trace,
     Transmit,
 )
-from .network import Link, Network, Node, Pep, Tunnel, TunnelEcn
+from .network import Link, Network, Node, Pep, Tunnel
 from .queues import Queue
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
@@ -65,6 +65,5 @@ __all__ = [
     "Transmit",
     "Transport",
     "Tunnel",
-    "TunnelEcn",
     "Workload",
 ]

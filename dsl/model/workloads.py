@@ -134,22 +134,27 @@ class Workload(ABC):
     @property
     def datagram_bytes(self) -> int | None:
         """As of its part of the plan."""
-        return getattr(self, "packet_bytes", None)
+        return self._part.datagram_bytes if self._part else getattr(self, "packet_bytes", None)
 
     @property
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
-        return frozenset()
+        return self._part.programs if self._part else frozenset()
 
     @property
     def own_code(self) -> workloads.OwnCode | None:
         """As of its part of the plan."""
-        return None
+        return self._part.own_code if self._part else None
 
     @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections."""
-        return False
+        return self._part is not None and self._part.opened_by_sender
+
+    @property
+    def _part(self) -> workloads.Workload | None:
+        """Its part of the plan where that depends on nothing but the file."""
+        return getattr(self, "part", None)
 
     @property
     def is_drawn(self) -> bool:
@@ -159,7 +164,7 @@ class Workload(ABC):
     @property
     def size_bytes(self) -> int | None:
         """What each connection transfers, bytes; None if there is no end to it."""
-        return None
+        return self._part.total_bytes(1) if self._part else None
 
     @property
     def ends(self) -> bool:
@@ -199,6 +204,34 @@ class Workload(ABC):
         return None
 
     @property
+    def shared_process(self) -> tuple[Fraction, Distribution] | None:
+        """Its share of the arrivals that several flows split, and the time between all of them, s;
+        None: it has none.
+        """
+        return None
+
+    @property
+    def draws_pauses(self) -> bool:
+        """Whether the pauses between its page loads differ between repetitions."""
+        return False
+
+    def transfers(
+        self, connections: int, from_start: bool, lasts_s: Fraction | None
+    ) -> Fraction | None:
+        """Return how many transfers it makes in a part of its time, on average; None: unknown.
+
+        from_start: whether its start is in it. lasts_s: None: it has no end.
+        """
+        return Fraction(connections if from_start else 0)
+
+    @property
+    def quic_datagram_bytes(self) -> int:
+        """The smallest maximum datagram size that it needs over QUIC, whatever its flow runs over,
+        bytes; 0: it needs none.
+        """
+        return 0
+
+    @property
     def needs_quic(self) -> str:
         """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
         return ""
@@ -211,8 +244,12 @@ class Workload(ABC):
         """Yield what makes no sense about it; at: where it is written."""
         return iter(())
 
+    def unsplittable(self, flow: Flow, pep: str) -> Iterator[Diagnostic]:
+        """Yield why a pair of proxies cannot split the connections of its flow."""
+        return iter(())
+
     def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
-        """Yield what makes no sense about it on the path of its flow."""
+        """Yield what makes no sense about it, or cannot be, on the path of its flow."""
         return iter(())
 
     def split(self, users: int) -> Workload:
@@ -241,26 +278,6 @@ class SimpleWorkload(Workload):
     def planned(self) -> type[workloads.Workload]:
         """The class of its part of the plan."""
         return type(self.part)
-
-    @property
-    def datagram_bytes(self) -> int | None:
-        """As of its part of the plan."""
-        return self.part.datagram_bytes
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """The programs that it needs, other than the endpoints."""
-        return self.part.programs
-
-    @property
-    def own_code(self) -> workloads.OwnCode | None:
-        """As of its part of the plan."""
-        return self.part.own_code
-
-    @property
-    def size_bytes(self) -> int | None:
-        """What each connection transfers, bytes; None if there is no end to it."""
-        return self.part.total_bytes(1)
 
     def total_bytes(self, connections: int) -> int | None:
         """Return what all connections of a flow transfer, bytes; None if there is no end to it."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.compiler.plan import Cell
 from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
@@ -47,18 +47,9 @@ class Side:
         return self.flow.loads_pages
 
     @property
-    def client(self) -> str:
-        """What loads its pages; empty for any other flow."""
-        workload = self.flow.plan.workload
-        return workload.client if isinstance(workload, LoadWorkload) else ""
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of its CCA."""
-        workload = self.flow.plan.workload
-        if isinstance(workload, LoadWorkload) and self.transport == "quic":
-            return workload.quic_parameters
-        return self.flow.plan.cca_parameters
+        return self.flow.plan.parameters_over(self.transport)
 
     def reported(self, event: str, key: str) -> list[Any]:
         """Return the distinct values of a field of an event; empty where it is not reported."""
@@ -194,7 +185,7 @@ def _send_buffer(side: Side) -> str:
 
 
 def _receive_window(side: Side) -> str:
-    if side.client == "chromium":
+    if side.flow.plan.browser:
         return _CHROMIUM_WINDOWS[side.transport]
     flow = side.flow.plan
     planned = flow.options.receive_window_bytes or flow.receive_buffer_bytes
@@ -214,7 +205,7 @@ _CHROMIUM_WINDOWS: Mapping[str, str] = {
 
 
 def _acknowledgements(side: Side) -> str:
-    if side.client == "chromium" and side.transport == "quic":
+    if side.flow.plan.browser and side.transport == "quic":
         # QUICHE, quic_received_packet_manager.cc: ack decimation after 100 packets.
         return "every second packet, after 100 packets every tenth; at the latest after RTT / 4"
     return _ACKNOWLEDGEMENTS[side.transport]
@@ -232,26 +223,25 @@ def _idle_restart(side: Side) -> str:
 
 
 def _idle_timeout(side: Side) -> str:
-    if side.client == "chromium" and side.transport == "quic":
+    if side.flow.plan.browser and side.transport == "quic":
         return "Chromium's"
     timeout_ns = side.flow.plan.idle_timeout_ns
     return "none" if timeout_ns is None else quantity(timeout_ns * NS, "s")
 
 
 def _keep_alive(side: Side) -> str:
-    return "Chromium's" if side.client == "chromium" and side.transport == "quic" else "none"
+    return "Chromium's" if side.flow.plan.browser and side.transport == "quic" else "none"
 
 
 def _http_windows(side: Side) -> str:
     """Return what HTTP's own flow control offers: for each response, and for all of them."""
-    workload = side.flow.plan.workload
-    if not isinstance(workload, LoadWorkload):
+    if not side.is_web:
         return ""
-    if side.client == "chromium":
+    if side.flow.plan.browser:
         return "Chromium's"
     if side.transport == "quic":
         return "those of QUIC"
-    if "h2" not in workload.protocols:
+    if "h2" not in side.flow.plan.workload.http_versions:
         return "none (HTTP/1.1)"
     limit = side.flow.plan.options.receive_window_bytes or side.flow.plan.receive_buffer_bytes
     return f"{_bytes(limit or MOST_HTTP2_WINDOW)} each, and together"

@@ -8,7 +8,6 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import FileWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 
@@ -81,8 +80,9 @@ def completion(
     """
     for cell in cells:
         (flow,) = cell.flows
-        assert isinstance(flow.plan.workload, FileWorkload), "this case transfers a file"
-        expected_s = completion_s(cell, flow, flow.plan.workload.bytes)
+        size = flow.plan.workload.total_bytes(1)
+        assert size is not None, "this case transfers a file"
+        expected_s = completion_s(cell, flow, size)
         yield near(
             "completion time",
             setting,

@@ -15,8 +15,7 @@ from typing import Any
 
 from fairc.cell.expansion import expand
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
-from fairc.cell.workloads import IPERF3
-from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.script import failure, one_line
 from fairc.runtime.host import bounds
@@ -163,7 +162,7 @@ def default_cost_ns(cell: Cell, variant: recipe.Variant) -> int:
 
     A program that waits by polling needs some: without it the clock would stand still meanwhile.
     """
-    polls = any(f.workload.own_code or IPERF3 in f.workload.programs for f in cell.flows)
+    polls = any(f.workload.own_code or f.workload.runs_commands for f in cell.flows)
     return PROGRAM_COST_NS if polls else variant.syscall_cost_ns
 
 
@@ -171,6 +170,4 @@ def variant_of(cell: Cell, usual: recipe.Variant) -> recipe.Variant:
     """Return what the cell needs: the machine with a browser exactly for loads in a browser, else
     the engine's usual one.
     """
-    loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
-    chromium = any(load.client == "chromium" for load in loads)
-    return recipe.BROWSER if chromium else usual
+    return recipe.BROWSER if any(flow.browser for flow in cell.flows) else usual

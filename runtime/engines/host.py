@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import lower
@@ -205,9 +204,9 @@ def missing_tests(cell: Cell) -> list[str]:
     """Return the packages of the programs that the flows of a cell are themselves, and are not
     there.
     """
-    missing = []
-    if any(iperf3.uses(flow) for flow in cell.flows) and not shutil.which(iperf3.PROGRAM):
-        missing.append(iperf3.PROGRAM)
+    tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
+    commands = dict.fromkeys(test["command"][0] for both in tests for test in both)
+    missing = [command for command in commands if not shutil.which(command)]
     if any(flow.browser for flow in cell.flows):
         missing += [p for program, p in BROWSER_PROGRAMS.items() if not shutil.which(program)]
         missing += [] if selenium() else [SELENIUM_PACKAGE]

@@ -2,11 +2,11 @@
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
 and `tc` wrote, `paths` knows the routes, `matching`, `replay` and `queues` follow packets through a
-bottleneck, `qlog` checks what a QUIC server traced, `iperf3` reads that program's JSON and
-`iperf3_clock` dates it, `selection` says which packets are whose, `slots` apportions bytes to time,
-`loads` and `arrivals` follow page loads, `peps` follows split connections, `policers` and
-`policing` follow policed packets, `tunnels` reads what their ends say; `record` holds all of it,
-put together by `loading`; `series`, `pages` and `buckets` are kept.
+bottleneck, `qlog` checks what a QUIC server traced, `selection` says which packets are whose,
+`slots` apportions bytes to time, `loads` says what is known of a page load, and `arrivals` when its
+data came, the `record.py` of a workload reads what only its ends write, and so does that of a
+device, `policers` and `policing` follow policed packets, `tunnels` reads what their ends say;
+`record` holds all of it, put together by `loading`; `series`, `pages` and `buckets` are kept.
 """
 
 from .artefacts import ArtefactError

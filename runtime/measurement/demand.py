@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
-from fairc.compiler.plan import Flow, Iperf3Workload, RequestsWorkload
+from fairc.compiler.plan import Flow
 
 
 def demand_bps(flow: Flow) -> float | None:
@@ -20,7 +20,7 @@ def demand_bps(flow: Flow) -> float | None:
     offered_bps = workload.offered_bps(flow.connections, flow.rate_bps)
     if offered_bps is None:
         return math.inf
-    if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
+    if workload.of_payload:
         over_quic = flow.transport == "quic"
         payload = stream_bytes(flow.mtu) if over_quic else segment_bytes(flow.mtu)
         return offered_bps * flow.frame_bytes / payload

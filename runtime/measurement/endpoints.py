@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow, LoadWorkload
+from fairc.compiler.plan import Flow
 
-from . import applications, loads, qlog, round_trips, samples, transits
+from . import applications, qlog, round_trips, samples, transits
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .loads import PageLoad
@@ -121,26 +121,11 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     Raises ArtefactError.
     """
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
-    records = artefacts.lines(server_file)
     sampled: list[Samples] = []
-    if not isinstance(flow.workload, LoadWorkload):  # page loads report later what they ran over
-        records = _without_samples(records, sampled, flow.transport, server_file)
-    server = by_event(records)
+    server = by_event(
+        _without_samples(artefacts.lines(server_file), sampled, flow.transport, server_file)
+    )
     client = by_event(artefacts.lines(client_file))
-    if flow.qlog:
-        qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], server_file)
-
-    def times(events: Iterable[Mapping[str, Any]], file: str) -> dict[int, float]:
-        """Return the first time of each connection: a stream of requests has many."""
-        found: dict[int, float] = {}
-        for event in events:
-            found.setdefault(field(event, "connection", file), event["t_ns"] * NS)
-        return found
-
-    if isinstance(flow.workload, LoadWorkload):
-        page_loads = loads.read(client["load"], flow.workload, client_file)
-        accepted = times(server["accepted"], server_file)
-        return _of_loads(artefacts, flow, flow.workload, page_loads, server, client, accepted)
     done = times(client["done"], client_file)
     opened = times(client["opened"], client_file)
     first = times(client["first-byte"], client_file)
@@ -166,13 +151,26 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         loads=(),
         own_time=None,
         transports={},
-        **_reported(artefacts, flow, server, client),
+        **reported(artefacts, flow, server, client),
     )
 
 
-def _reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) -> dict[str, Any]:
-    """Return what both programs of any flow report: CCAs, set-up and datagrams, packets, errors."""
+def times(events: Iterable[Mapping[str, Any]], file: str) -> dict[int, float]:
+    """Return the first time of each connection, s: a stream of requests has many."""
+    found: dict[int, float] = {}
+    for event in events:
+        found.setdefault(field(event, "connection", file), event["t_ns"] * NS)
+    return found
+
+
+def reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) -> dict[str, Any]:
+    """Return what both programs of any flow report: CCAs, set-up and datagrams, packets, errors.
+
+    They are fields of `Endpoints`. Raises ArtefactError.
+    """
     file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
+    if flow.qlog:
+        qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], file)
     logs = [
         round_trips.log_of(artefacts, f"{flow.name}.server.packets", field(e, "records", file))
         for e in server["logged"]
@@ -198,73 +196,6 @@ def _reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) 
             for e in events["error"]
         ),
     }
-
-
-def _of_loads(
-    artefacts: Artefacts,
-    flow: Flow,
-    workload: LoadWorkload,
-    page_loads: tuple[PageLoad, ...],
-    server: Events,
-    client: Events,
-    accepted_s: Mapping[int, float],
-) -> Endpoints:
-    """Return the endpoints of a flow that loads pages; each object is taken to have arrived
-    evenly.
-    """
-    server_file = f"{flow.name}.server.ndjson"
-    transports: dict[int, str] = {}
-    for event in server["accepted"]:
-        transport = event.get("transport")
-        if transport not in ("tcp", "quic"):
-            raise ArtefactError(f"{server_file}: a connection over {transport!r} was accepted")
-        transports[field(event, "connection", server_file)] = transport
-    planned = len(workload.protocols)
-    for event in client["done"]:
-        if event.get("loads") != len(page_loads):
-            raise ArtefactError(
-                f"{flow.name}.client.ndjson: {event.get('loads')} loads have ended,"
-                f" {len(page_loads)} are there"
-            )
-    first = [load.response_start_s for load in page_loads if load.response_start_s is not None]
-    arrived = [
-        (resource.response_start_s, resource.response_end_s, resource.bytes)
-        for load in page_loads
-        for resource in load.resources
-        if resource.response_start_s is not None and resource.response_end_s is not None
-    ]
-    return Endpoints(
-        opened_s={},
-        accepted_s=accepted_s,
-        done_s={},
-        first_byte_s=min(first, default=None),
-        end_s=page_loads[-1].end_s if len(page_loads) == planned else None,
-        unended=0 if client["done"] else planned - len(page_loads),
-        completed=len(page_loads) == planned and not any(load.error for load in page_loads),
-        progress=Progress(
-            tuple((np.array([a, b]), np.array([0.0, float(size)])) for a, b, size in arrived)
-        ),
-        samples=_samples_of(server["sample"], transports, server_file),
-        videos=(),
-        requests=applications.requests([], [], [], server_file),
-        loads=page_loads,
-        own_time=loads.own_time(client["own-time"], f"{flow.name}.client.ndjson"),
-        transports=transports,
-        **_reported(artefacts, flow, server, client),
-    )
-
-
-def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], file: str) -> Samples:
-    """Return the samples of a server over both transports, each read by its connection's
-    transport.
-    """
-    parts: dict[str, list[dict[str, Any]]] = {"tcp": [], "quic": []}
-    for event in events:
-        connection = field(event, "connection", file)
-        if connection not in transports:
-            raise ArtefactError(f"{file}: connection {connection} was sampled, but not accepted")
-        parts[transports[connection]].append(event)
-    return samples.joined([samples.read(found, over, file) for over, found in parts.items()])
 
 
 def _given_up(

@@ -16,7 +16,7 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, FileWorkload, Flow
+from fairc.compiler.plan import Cell, Flow
 
 from .artefacts import NS, ArtefactError
 from .endpoints import Endpoints, Progress
@@ -61,12 +61,13 @@ def seen(
 
 def _course(came_s: Floats, came: Packets, done_s: float, flow: Flow) -> tuple[Floats, Floats]:
     """Return times, s, and the bytes of the file received until then, from none to all."""
-    assert isinstance(flow.workload, FileWorkload)
+    size = flow.workload.total_bytes(1)
+    assert size is not None, "an image moves a file"
     useful = came_s <= done_s
     times, payload = came_s[useful], np.cumsum(came.payload_bytes[useful])
     share = payload / payload[-1]
     share[0] = 0.0  # the first entry of a course is its start
-    return np.append(times, done_s), np.append(share, 1.0) * flow.workload.bytes
+    return np.append(times, done_s), np.append(share, 1.0) * size
 
 
 def seconds(packets: Packets, epoch_ns: int) -> Floats:

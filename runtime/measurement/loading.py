@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload
-from fairc.mechanisms import find
+from fairc.compiler.plan import Cell, Flow
+from fairc.mechanisms import find, named
 
 from . import (
     arrivals,
     changes,
     endpoints,
     images,
-    iperf3,
-    peps,
     policers,
     processing,
     qdisc,
@@ -85,7 +83,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         reroutings=moved,
-        peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
+        devices={name: read.load(artefacts, cell) for name, read in named("devices", "record")},
         processing=hosts,
         policers=policing,
         token_buckets=buckets,
@@ -116,11 +114,7 @@ def _flow(
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if record := find("workloads", flow.workload.kind, "record"):
-        reported = record.load(artefacts, flow, cell, captures, ending)
-    elif isinstance(flow.workload, Iperf3Workload):
-        reported = iperf3.load(
-            artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS
-        )
+        reported = record.load(artefacts, flow, cell, captures, ending, queue)
     else:
         reported = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import (
     Cell,
     Flow,
-    Iperf3Workload,
     Subflow,
 )
 from fairc.dsl.model.names import called, label_of
@@ -33,7 +32,6 @@ from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import Paths, Place, max_min
 from .pcap import Packets
-from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
 from .round_trips import RoundTrips, SenderCapture, unknown
@@ -90,10 +88,6 @@ def _files(flow: FlowRecord) -> Transfers:
 
 def _answers(flow: FlowRecord) -> Transfers:
     return flow.endpoints.requests.transfers
-
-
-# Kinds of workloads -> the transfers that users wait for.
-_TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +168,7 @@ class FlowRecord:
         """
         if self.starts_by_itself:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
-        if self.runs_iperf3:
+        if self.plan.workload.runs_commands:
             return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 
@@ -230,11 +224,6 @@ class FlowRecord:
         """Whether its client takes some time to start: an image, a program of the user's own."""
         return self.plan.image is not None or self.plan.workload.own_code is not None
 
-    @property
-    def runs_iperf3(self) -> bool:
-        """Whether its programs are iperf3."""
-        return isinstance(self.plan.workload, Iperf3Workload)
-
     def received_in(self, load: PageLoad) -> tuple[Curve, ...]:
         """Return what each connection of a load received over time; none without the capture."""
         if self.arrived is None:
@@ -246,8 +235,9 @@ class FlowRecord:
         """Its short transfers: requests, or the files of its connections; None if it has
         neither.
         """
-        transfers = _TRANSFERS.get(self.plan.workload.kind)
-        return transfers(self) if transfers else None
+        if self.plan.workload.records != "transfers":
+            return None
+        return _files(self) if self.is_greedy else _answers(self)
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
         """Return IP bytes at the bottlenecks' exits between edges, by serialisation time."""
@@ -292,7 +282,8 @@ class Window:
 class Measurement:
     """One cell, measured. flows are in the order of the plan, queues by name; times in s.
 
-    window: what metrics see of it; None: everything after the warm-up.
+    window: what metrics see of it; None: everything after the warm-up. devices: what each kind of
+    device left behind, by its name: as its `record.py` reads it (mechanisms/devices).
     """
 
     cell: Cell
@@ -306,7 +297,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     reroutings: Mapping[str, tuple[AppliedChange, ...]] = field(default_factory=dict)
-    peps: tuple[PepRecord, ...] = ()
+    devices: Mapping[str, Any] = field(default_factory=dict)
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
     token_buckets: tuple[BucketRecord, ...] = ()

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload, Pep, Subflow
+from fairc.compiler.plan import Cell, Flow, Pep, Subflow
 
 from .pcap import TCP, UDP, Packets
 
@@ -24,14 +24,13 @@ _PROTOCOLS: Mapping[str, tuple[int, ...]] = {
 def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     """Return which packets are in a flow's data direction: by protocol, server's address and port.
 
-    For iperf3 with a sending client, by address and port of the flow's client, where its server
-    listens.
+    Where the sender opens the connections, by address and port of the flow's client, which listens.
 
     Where a PEP splits the flow's TCP connections, packets of the middle ones, from the gateway,
     belong to it too; where several flows share a PEP, these cannot be attributed and belong to no
     flow.
     """
-    if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
+    if flow.workload.opened_by_sender:
         found = packets.destination == int(IPv4Address(flow.client_address))
         found &= packets.destination_port == flow.port
     else:
@@ -49,7 +48,7 @@ def acks_of(flow: Flow, packets: Packets) -> Bools:
     """Return which packets go the other way: from a flow's client to its server, ACKs of its data
     among them.
     """
-    if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
+    if flow.workload.opened_by_sender:
         found = packets.source == int(IPv4Address(flow.client_address))
         found &= packets.source_port == flow.port
     else:

@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import Samples
@@ -52,11 +51,7 @@ def _cap(flow: FlowRecord, transport: str) -> float | None:
     """Return the largest window that a flow's CCA was given over a transport, packets; None without
     one.
     """
-    workload = flow.plan.workload
-    parameters = flow.plan.cca_parameters
-    if isinstance(workload, LoadWorkload) and transport == "quic":
-        parameters = workload.quic_parameters
-    cap = parameters.get("max_window_packets")
+    cap = flow.plan.parameters_over(transport).get("max_window_packets")
     return None if cap is None else float(cap)
 
 

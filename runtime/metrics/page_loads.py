@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from fairc.compiler.plan import LoadWorkload, MetricRequest
+from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.loads import PageLoad
@@ -65,10 +65,9 @@ def load_metric(
 
     def unreported(flow: FlowRecord) -> Iterator[MetricValue]:
         workload, loads = flow.plan.workload, flow.endpoints.loads
-        assert isinstance(workload, LoadWorkload)
-        for place in range(len(loads), len(workload.protocols)):
+        for place in range(len(loads), len(workload.http_versions)):
             ended_ns = round(loads[-1].end_s / NS)
-            begin_s = workload.begin_ns(place, flow.plan.start_ns, ended_ns) * NS
+            begin_s = workload.load_begin_ns(place, flow.plan.start_ns, ended_ns) * NS
             under_way = place == len(loads) and begin_s < flow.stop_s and failed != "none"
             why = "the flow was stopped " + (
                 "during this load" if under_way else "before this load"

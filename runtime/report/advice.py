@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
-from fairc.compiler.plan import Cell, Flow, LoadWorkload
+from fairc.compiler.plan import Cell, Flow
 from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.names import called, group_of, label_of, users_of
 from fairc.dsl.model.requests import Requests
@@ -148,10 +148,8 @@ def _measures(requests: Requests, cell: Cell, declared: Sequence[Declared]) -> I
                 yield from ((name, group, 0) for group in users)
             else:
                 for flow in flows:
-                    loads = (
-                        flow.workload.protocols if isinstance(flow.workload, LoadWorkload) else ()
-                    )
-                    numbers = range(1, len(loads) + 1) if entry and entry.per_load else (0,)
+                    loads = len(flow.workload.http_versions)
+                    numbers = range(1, loads + 1) if entry and entry.per_load else (0,)
                     yield from ((name, label_of(flow), number) for number in numbers)
 
 
@@ -206,7 +204,7 @@ def settling(cells: Iterable[Cell], requests: Requests) -> Settling | None:
 
 def _settling(cell: Cell) -> Settling | None:
     bulk = [f for f in cell.flows if f.workload.offered_bps(f.connections, f.rate_bps) is None]
-    bulk = [f for f in bulk if f.cca and not isinstance(f.workload, LoadWorkload)]
+    bulk = [f for f in bulk if f.cca and not f.workload.pauses]
     slowest: tuple[float, float, Flow] | None = None
     rates, sharing = rates_bps(cell), Counter[tuple[str, str]]()
     for flow in bulk:

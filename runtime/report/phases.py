@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.cell.expansion import PROCESSING_NS
-from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.engines import ENGINES, guest_job
 from fairc.runtime.formatting import (
     Cell,
@@ -122,11 +121,7 @@ def _computing(run: Run) -> str:
         else scene.syscall_cost_ns
         for scene in run.scenes.values()
     }
-    browsers = any(
-        isinstance(flow.workload, LoadWorkload) and flow.workload.client != "plain"
-        for scene in run.scenes.values()
-        for flow in scene.flows
-    )
+    browsers = any(flow.browser for scene in run.scenes.values() for flow in scene.flows)
     costs = [quantity(cost / 1e9, "s") if cost else "none" for cost in sorted(costs_ns)]
     sentence = "Computing is free: it takes no time on the cell's clock"
     if any(costs_ns):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairc.compiler.plan import LoadWorkload
 from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import counted, listed
 from fairc.runtime.repetitions.reading import Value
@@ -19,9 +18,9 @@ def other_protocol(run: Run, value: Value) -> str:
     """Return the version that a load ran over, `HTTP/2, not HTTP/3`; empty if it is the flow's."""
     scene = run.scenes.get(value.outcome.configuration)
     for flow in scene.flows if scene else ():
-        workload = flow.workload
-        if label_of(flow) == value.measure.flow and isinstance(workload, LoadWorkload):
-            last = workload.protocols[-1]
+        versions = flow.workload.http_versions
+        if label_of(flow) == value.measure.flow and versions:
+            last = versions[-1]
             if value.protocol and value.protocol != last:
                 ran, wanted = (_NAMES.get(name, name) for name in (value.protocol, last))
                 return f"{ran}, not {wanted}"

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import fairc.mechanisms
 import fairc.runtime
 from fairc.compiler.plan import Requests
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
@@ -31,6 +32,8 @@ ANALYSIS = (
     "statistics",
     "validity",
 )
+# What does so in the folder of a mechanism.
+OF_MECHANISMS = ("record.py", "check.py")
 
 
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
@@ -93,7 +96,9 @@ def analysis_identity(requests: Requests) -> str:
         total.update(asked.model_dump_json().encode() + b"\n")
     here = Path(fairc.runtime.__file__).parent
     modules = sorted(METRICS[r.name].module for r in requests.metrics if r.name in METRICS)
-    for place in (*(here / name for name in ANALYSIS), *map(_package, filter(None, modules))):
+    folder = Path(fairc.mechanisms.__file__ or "").parent
+    own = [path for name in OF_MECHANISMS for path in sorted(folder.glob(f"*/*/{name}"))]
+    for place in (*(here / name for name in ANALYSIS), *own, *map(_package, filter(None, modules))):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             name = path.relative_to(place.parent).as_posix()
             total.update(name.encode() + b"\n" + path.read_bytes())

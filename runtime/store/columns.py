@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.compiler.plan import Cell
 from fairc.dsl.model.names import label_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.measurement.schema import CELL, FLOW, TRANSPORT, Column, Columns, Table
@@ -52,9 +52,9 @@ def _cells(stored: Stored) -> Columns:
 def _metrics(stored: Stored) -> Columns:
     metrics = stored.result.metrics
     protocols = {
-        label_of(flow): flow.workload.protocols
+        label_of(flow): flow.workload.http_versions
         for flow in stored.cell.flows
-        if isinstance(flow.workload, LoadWorkload)
+        if flow.workload.http_versions
     }
     return {
         **{

@@ -12,10 +12,8 @@ buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN
 captures    complete (else no check of packets is done), consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
-endpoints   CCA, how programs ended, limits of the hosts
+endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
-loads       page loads: protocol and client actually used, every load reported
-peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
 radio       aggregates, slots and repairs against reference models; thinned acknowledgements
@@ -35,20 +33,19 @@ from .delay import base_rtt, random_delay
 from .endpoints import (
     congestion_control,
     datagrams,
+    devices,
     host_buffers,
     host_limits,
     processes,
     remarks,
-    unfinished_tests,
+    workloads,
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
-from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import transport_options
 from .order import copies, overtaking, queue_order
-from .peps import proxies
 from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .radio import media, repairs
@@ -81,14 +78,13 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
-    unfinished_tests,
+    workloads,
     remarks,
     transport_options,
     host_buffers,
     host_limits,
     datagrams,
-    page_loads,
-    proxies,
+    devices,
     policing,
     token_buckets,
     tunnels,
@@ -106,14 +102,13 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     other_drops,
     congestion_control,
     processes,
-    unfinished_tests,
+    workloads,
     remarks,
     transport_options,
     host_buffers,
     host_limits,
     datagrams,
-    page_loads,
-    proxies,
+    devices,
     machine_load,
     changes,
     notes,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow, Iperf3Workload
+from fairc.compiler.plan import Flow
+from fairc.mechanisms import find, named
 from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
@@ -49,9 +50,10 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
 
 def processes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every process ended without an error."""
-    tests = {f"{f.name}.{side}" for f in measurement.flows if f.runs_iperf3 for side in SIDES}
+    tested = [f for f in measurement.flows if f.plan.workload.runs_commands]
+    tests = {f"{f.name}.{side}" for f in tested for side in SIDES}
     for name, status in sorted(measurement.ending.processes.items()):
-        # An iperf3 that was stopped has status 1: its output decides.
+        # iperf3 has status 1 if it was stopped: its output decides.
         if status < 0 or (status != 0 and name not in tests):
             how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
             yield Finding("invalid", f"{name} {how}: {see(f'{name}.err')}")
@@ -75,24 +77,18 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             yield Finding("invalid", error)
 
 
-def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 18: report an iperf3 that was stopped before its own end."""
+def workloads(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check.py` of each flow's workload finds, without captured packets."""
     for flow in measurement.flows:
-        workload = flow.plan.workload
-        reported = flow.endpoints
-        if not isinstance(workload, Iperf3Workload) or reported.completed or reported.errors:
-            continue
-        asked = flow.plan.stop_ns is not None or measurement.ending.ended_by in (
-            "duration",
-            "first",
-        )
-        if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
-            yield Finding(
-                "flagged",
-                f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline,"
-                f" or hung;"
-                f" raise `deadline`, or {see(f'{flow.plan.name}.client.err')}",
-            )
+        if own := find("workloads", flow.plan.workload.kind, "check"):
+            yield from own.check(measurement, flow)
+
+
+def devices(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check.py` of each kind of device finds, without captured packets."""
+    for name, own in named("devices", "check"):
+        if name in measurement.devices:
+            yield from own.check(measurement, measurement.devices[name])
 
 
 def remarks(measurement: Measurement) -> Iterator[Finding]:

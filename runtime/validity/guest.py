@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
 from .finding import Finding, see
@@ -24,7 +23,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     are left out. Where neither computing nor system calls take time, nothing is judged: the kernel
     takes its samples at ticks, at which packets may arrive each time.
     """
-    polls = any(flow.runs_iperf3 for flow in measurement.flows)
+    polls = any(flow.plan.workload.runs_commands for flow in measurement.flows)
     timed = measurement.cell.syscall_cost_ns or polls  # where polling has a cost by default
     if measurement.processing.computing_is_free and not timed:
         return
@@ -60,9 +59,8 @@ def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.b
 
 
 def _may_be_busy(measurement: Measurement) -> bool:
-    workloads = [flow.plan.workload for flow in measurement.flows]
-    browser = any(isinstance(w, LoadWorkload) and w.client == "chromium" for w in workloads)
-    return browser or any(workload.own_code is not None for workload in workloads)
+    flows = [flow.plan for flow in measurement.flows]
+    return any(flow.browser or flow.workload.own_code is not None for flow in flows)
 
 
 def notes(measurement: Measurement) -> Iterator[Finding]:

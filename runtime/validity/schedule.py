@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.frames import frame_bytes
-from fairc.cell.iperf3 import START_UP_NS, begin_ns
 from fairc.cell.queues import queue_bytes
-from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
-from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
+from fairc.mechanisms import find
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
@@ -68,7 +67,9 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         if flow.starts_by_itself:
             continue  # it counts from its first packet
-        shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
+        shared = (
+            flow.plan.workload.shared_arrivals is not None
+        )  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
             reason = f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {busy(measurement)}"
@@ -79,8 +80,8 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {busy(measurement)}",
             )
-        # iperf3 opens its connections after a handshake of its own.
-        opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
+        # A test opens its connections after a handshake of its own.
+        opened = {} if shared or flow.plan.workload.runs_commands else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
             if late_s > LATE_S:
@@ -91,7 +92,9 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                         f" late: {busy(measurement)}"
                     ),
                 )
-        late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own start
+        late_s = (
+            0.0 if flow.plan.workload.runs_commands else _late_ticks(flow)
+        )  # these count from their own start
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
@@ -100,21 +103,13 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-def _shares_arrivals(flow: FlowRecord) -> bool:
-    workload = flow.plan.workload
-    return isinstance(workload, RequestsWorkload) and workload.shared is not None
-
-
 def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
-    workload = flow.plan.workload
-    if isinstance(workload, Iperf3Workload):
-        return _late_test(measurement, flow, workload)
-    if isinstance(workload, LoadWorkload):
-        return _late_load(flow, workload)
-    return _late_start(measurement, flow)
+    check = find("workloads", flow.plan.workload.kind, "check")
+    late = getattr(check, "late_s", late_start_s)
+    return float(late(measurement, flow))
 
 
-def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
+def late_start_s(measurement: Measurement, flow: FlowRecord) -> float:
     """Return how late the flow's first packet from its server was, s.
 
     Where it answers a client, the server sends it one client-to-server delay after the start; it
@@ -135,26 +130,26 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     first_s = float(queue.seconds(queue.entered)[answers].min())
     hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
     expected_s, lossy = 0.0, False
-    for there, before in _ways(measurement, flow, opening.answers, first_s):
-        ways = (*there, *before)
-        others_s = _behind_others_s(measurement, flow, ways, first_s)
+    for there, before in ways(measurement, flow, opening.answers, first_s):
+        way = (*there, *before)
+        others_s = behind_others_s(measurement, flow, way, first_s)
         took_s = paths.longest_s(there, OPENING_BYTES) + _handshakes_s(measurement, flow, there)
         took_s += paths.longest_s(before, frame_bytes(flow.plan.mtu))
-        expected_s = max(expected_s, took_s + _held_s(measurement, ways) + hosts_s + others_s)
-        lossy = lossy or paths.may_lose(ways) or others_s > 0
+        expected_s = max(expected_s, took_s + held_s(measurement, way) + hosts_s + others_s)
+        lossy = lossy or paths.may_lose(way) or others_s > 0
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s)) if opening.answers else 0.0
-    return _beyond(first_s - flow.start_s, expected_s, next_s if lossy else math.inf)
+    return beyond_s(first_s - flow.start_s, expected_s, next_s if lossy else math.inf)
 
 
-def _beyond(took_s: float, expected_s: float, next_s: float) -> float:
+def beyond_s(took_s: float, expected_s: float, next_s: float) -> float:
     """Return how much longer the first packet took than it should have, s; next_s: after what time
     another one may have come in its place.
     """
     return 0.0 if took_s > next_s - LATE_S else took_s - expected_s
 
 
-def _ways(
+def ways(
     measurement: Measurement, flow: FlowRecord, answers: bool, until_s: float
 ) -> Iterator[tuple[tuple[Place, ...], tuple[Place, ...]]]:
     """Yield the ways of a flow's first packet, from its client to its server where that `answers`,
@@ -168,7 +163,7 @@ def _ways(
             yield there, data[: data.index(place)]
 
 
-def _held_s(measurement: Measurement, places: Sequence[Place]) -> float:
+def held_s(measurement: Measurement, places: Sequence[Place]) -> float:
     """Return how long radio links may hold a packet back, s: until an aggregate closes, or for a
     slot, and while it is sent again.
     """
@@ -192,9 +187,8 @@ def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Pl
     """
     bits = 0
     for other in measurement.flows:
-        opened_s = np.array(other.plan.starts_ns) * NS
-        if isinstance(other.plan.workload, RequestsWorkload):
-            opened_s = np.concatenate((opened_s, other.endpoints.requests.start_s))
+        starts_s = np.array(other.plan.starts_ns) * NS
+        opened_s = np.concatenate((starts_s, other.endpoints.requests.start_s))
         before_s = flow.start_s - opened_s
         recent = int(((before_s >= 0) & (before_s <= RETRY_S)).sum())
         bits += recent * HANDSHAKE_BITS.get(other.plan.transport, 0)
@@ -202,7 +196,7 @@ def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Pl
     return sum(bits / rate_bps for rate_bps in rates_bps if rate_bps is not None)
 
 
-def _behind_others_s(
+def behind_others_s(
     measurement: Measurement, flow: FlowRecord, ways: Sequence[Place], until_s: float
 ) -> float:
     """Return how long packets may wait at most behind those that other flows have sent until a
@@ -233,46 +227,6 @@ def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bp
         return False
     bottleneck = paths.interfaces[other.plan.bottleneck].shaper
     return bottleneck is None or rate_bps < ACK_SHARE * bottleneck.rate_bps
-
-
-def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workload) -> float:
-    """Return how late iperf3 asked for its control connection, s.
-
-    What follows depends on the network's RTT, not on a host.
-    """
-    queue, paths = flow.queue, measurement.paths
-    packets = queue.entered
-    # Over UDP the flow's packets do not include its control connection.
-    plan = replace(flow.plan, transport="tcp")
-    mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
-    if not mine.any():
-        return 0.0
-    first_s = float(queue.seconds(packets)[mine].min())
-    expected_s, lossy = 0.0, False
-    for ways in _ways(measurement, flow, workload.reverse, first_s):
-        way = (*ways[0], *ways[1])
-        others_s = _behind_others_s(measurement, flow, way, first_s)
-        took_s = sum(paths.longest_s(part, OPENING_BYTES) for part in ways)
-        expected_s = max(expected_s, took_s + _held_s(measurement, way) + others_s)
-        lossy = lossy or paths.may_lose(way) or others_s > 0
-    due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
-    return _beyond(first_s - due_s, expected_s, RETRY_S if lossy else math.inf)
-
-
-def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
-    """Return how late a client without a browser began a load at worst, s.
-
-    A browser starts a load with a delay by nature; its loads count from connectStart.
-    """
-    begins_s, worst = flow.start_s, 0.0
-    if workload.client != "plain":
-        return 0.0
-    for load in flow.endpoints.loads:
-        worst = max(worst, load.begin_s - begins_s)
-        if load.number < len(workload.idle_ns):
-            start_ns, ended_ns = round(flow.start_s / NS), round(load.end_s / NS)
-            begins_s = workload.begin_ns(load.number, start_ns, ended_ns) * NS
-    return worst
 
 
 def _late_ticks(flow: FlowRecord) -> float:

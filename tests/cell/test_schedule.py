@@ -12,7 +12,7 @@ import pytest
 from cell_fakes import FakeClock, FakeNodes, S
 
 from fairc.cell.clock import RealTime
-from fairc.cell.document import Changes, Document, Iperf3Test
+from fairc.cell.document import Changes, Command, Document
 from fairc.cell.expansion import expand
 from fairc.cell.processes import Processes
 from fairc.cell.schedule import AHEAD_NS, Iperf3, LinkChanges, Schedule
@@ -159,11 +159,9 @@ def test_a_test_is_started_and_stopped_and_one_whose_time_does_not_come_has_empt
     clock, nodes = FakeClock(), FakeNodes(document)
     processes = Processes(clock)
 
-    def test(name: str, begin_ns: int | None, stop_ns: int | None = None) -> Iperf3Test:
+    def test(name: str, begin_ns: int | None, stop_ns: int | None = None) -> Command:
         command = ["iperf3", name]
-        return Iperf3Test(
-            name=name, node="left", command=command, begin_ns=begin_ns, stop_ns=stop_ns
-        )
+        return Command(name=name, node="left", command=command, begin_ns=begin_ns, stop_ns=stop_ns)
 
     tests = [test("a.server", None), test("a.client", -S, 2 * S), test("b.client", 7 * S)]
     made = Iperf3(nodes, processes, 10 * S, tests)

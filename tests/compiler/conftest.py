@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from fairc.cell.workloads import FileWorkload
 from fairc.compiler import Cell, compile
 from fairc.compiler.cells.lowering import Lowering
 from fairc.compiler.passes.report import Report
@@ -36,6 +35,7 @@ from fairc.dsl.model import (
     Transmit,
 )
 from fairc.dsl.model.requests import Requests
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
 SOURCE = Source("made-by-hand.fexp", TEXT)

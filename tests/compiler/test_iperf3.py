@@ -9,10 +9,11 @@ from documents import constants, iperf3_tests
 
 from fairc import dsl
 from fairc.cell.expansion import expand
-from fairc.cell.iperf3 import begin_ns, window_bytes
+from fairc.cell.hosts import window_bytes
 from fairc.compiler import Cell, compile
 from fairc.compiler.targets import containers
 from fairc.dsl.experiment import Experiment
+from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
 from fairc.runtime.engines import guest_job
 from fairc.runtime.vm import recipe
 
@@ -126,7 +127,9 @@ def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -
 )
 def test_a_client_is_started_before_its_flow_by_its_handshake(flow: str, rtts: float) -> None:
     cell = compiled(f"flow a {{ start = 2s  {flow} }}")
-    assert begin_ns(cell.flows[0]) == 2000 * MS - 6 * MS - rtts * 40 * MS
+    workload = cell.flows[0].workload
+    assert isinstance(workload, Iperf3Workload)
+    assert workload.begin_ns(cell.flows[0]) == 2000 * MS - 6 * MS - rtts * 40 * MS
     early = compiled(f"flow a {{ start = 0s  {flow} }}")
     least_ns, lead_ns = (expand(each)["lead_ns"] for each in (cell, early))
     assert lead_ns - least_ns == 6 * MS + rtts * 40 * MS

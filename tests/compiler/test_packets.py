@@ -11,9 +11,10 @@ from specs import compilation_of, only_cell_of
 from fairc import dsl
 from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
-from fairc.compiler.plan import Interface, OnOffWorkload, cell_json, parse_cell
+from fairc.compiler.plan import Interface, cell_json, parse_cell
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
 from fairc.dsl.core.diagnostics import Diagnostics
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 
 TEXT = """fexp 1
 topology two(first = 1500B, slow = 1500B, last = 1500B, queue = fifo(10pkt), more = 0s) {{

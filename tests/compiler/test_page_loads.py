@@ -13,8 +13,9 @@ from documents import program, proxies
 from fairc.compiler import Cell, compile
 from fairc.compiler.engines import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
-from fairc.compiler.plan import LoadWorkload, PageObject
+from fairc.compiler.plan import PageObject
 from fairc.dsl.model import Distribution, Page, Pep
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.mechanisms.workloads.load.declaration import Load
 
 NS = 10**9

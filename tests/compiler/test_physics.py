@@ -11,12 +11,13 @@ import pytest
 from specs import only_cell_of
 
 from fairc.cell.links import bucket_bytes
-from fairc.cell.workloads import BulkWorkload, FileWorkload
 from fairc.compiler.passes.hops import hop, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Distribution, Event, SimpleWorkload
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 
 S = 10**9
 

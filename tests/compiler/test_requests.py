@@ -6,7 +6,8 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler.estimate import offered_bps
-from fairc.compiler.plan import Cell, Flow, RequestsWorkload
+from fairc.compiler.plan import Cell, Flow
+from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 
 
 def cells(flows: str, topology: str = "= access(rate: 10Mbit/s, rtt: 100ms)") -> list[Cell]:

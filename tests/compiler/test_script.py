@@ -26,6 +26,7 @@ from fairc.compiler.targets.mininet import render
 from fairc.compiler.targets.rendering import comment
 from fairc.dsl import load
 from fairc.dsl.core.source import Source
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
@@ -407,6 +408,6 @@ def test_equal_workloads_of_two_flows_and_repetitions_draw_different_numbers() -
     """
     made = compilation_of(text, "t.fexp")
     workloads = [flow.workload for cell in made.cells() for flow in cell.flows]
-    seeds = {w.seed for w in workloads if isinstance(w, plan.OnOffWorkload)}
+    seeds = {w.seed for w in workloads if isinstance(w, OnOffWorkload)}
     assert len(workloads) == len(seeds) == 4
     assert any("requests" in words for words in made.plan.varied)

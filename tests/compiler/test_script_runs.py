@@ -18,11 +18,11 @@ import pytest
 from emitted_programs import READ_BACK, told
 
 from fairc.cell.expansion import expand
-from fairc.cell.workloads import FileWorkload
 from fairc.compiler import compile, emit
 from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
 from fairc.dsl.model import SimpleWorkload
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run.programs import unchanged

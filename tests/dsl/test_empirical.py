@@ -11,9 +11,11 @@ import pytest
 
 from fairc import dsl
 from fairc.compiler import compile
-from fairc.compiler.plan import Cell, OnOffWorkload, RequestsWorkload, parse_cell
+from fairc.compiler.plan import Cell, parse_cell
 from fairc.compiler.plan.cells import cell_json
 from fairc.dsl.model import Distribution, Input
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
+from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.words.distributions import draw, mean
 
 VALUES = "size [kB]\n12.5\n3\n3\n\n40\n"

@@ -29,17 +29,25 @@ CLASSES = {
 }
 STAYING = {
     "cell/batch.py": {"dualpi2"},  # what the endpoints' program adds instead of tc
-    "dsl/core/registry.py": {"fifo"},  # what other tools call droptail
     "compiler/engines.py": {"program"},  # what an engine lacks, by the word for it
     "runtime/uml/confinement.py": {"program"},  # a path
     "runtime/uml/image_files.py": {"program"},  # a folder
     "runtime/uml/launcher.py": {"program"},  # what runs in the confinement
     "runtime/uml/namespaces.py": {"program"},  # the same
     "runtime/engines/host.py": {"fifo"},  # the kernel's module of bfifo and pfifo
-    "runtime/calibration/cases.py": {"red"},  # a case with this queue
+    "runtime/calibration/cases.py": {"red", "iperf3"},  # cases with these
+    "runtime/calibration/programs.py": {"iperf3"},  # the same
+    "runtime/vm/recipe.py": {"iperf3"},  # a package of Debian
+    "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
-REMOVED = ("prio", "red", "cake", "ping", "program", "video")
+EVERYDAY = {"file", "load", "requests"}
+"""Names that mean something else as well: as words they say nothing, in imports they do."""
+REMOVED = {
+    "queues": ("prio", "red", "cake"),
+    "workloads": ("file", "iperf3", "load", "onoff", "ping", "program", "requests", "video"),
+    "devices": ("pep",),
+}
 
 SPEC = """fexp 1
 experiment core {
@@ -85,7 +93,7 @@ def named(tree: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute) and node.attr in CLASSES:
             yield node.attr
-        elif isinstance(node, ast.Constant) and node.value in NAMES:
+        elif isinstance(node, ast.Constant) and node.value in NAMES - EVERYDAY:
             yield str(node.value)
 
 
@@ -112,7 +120,7 @@ def test_what_a_cell_runs_needs_the_standard_library_and_cell_alone() -> None:
 
 def test_checking_loads_nothing_that_only_results_need() -> None:
     code = """import sys, fairc.cli.check
-late = {name for name in sys.modules if ".mechanisms." in name and name.endswith(".record")}
+late = {name for name in sys.modules if ".mechanisms." in name and name.endswith((".record", ".check"))}
 sys.exit("numpy" in sys.modules or bool(late))"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -127,12 +135,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (copy / name).symlink_to(ROOT / name)
     listed = copy / "mechanisms/__init__.py"
     text = listed.read_text()
-    for name in REMOVED:
-        (folder,) = (copy / "mechanisms").glob(f"*/{name}")
-        shutil.rmtree(folder)
-        line = f'        "{name}",\n'
-        assert text.count(line) == 1
-        text = text.replace(line, "")
+    for family, names in REMOVED.items():
+        for name in names:
+            shutil.rmtree(copy / "mechanisms" / family / name)
+            place = text.index('"', text.index(f'    "{family}": (') + len(family) + 6)
+            entry = text.index(f'"{name}",', place)
+            text = text[:entry] + text[entry + len(name) + 3 :]
     listed.write_text(text)
     return copy
 
@@ -168,15 +176,43 @@ def run(program: Path, folder: Path, *specs: str) -> subprocess.CompletedProcess
 
 def test_the_core_does_without_them(program: Path, tmp_path: Path) -> None:
     (tmp_path / "core.fexp").write_text(SPEC)
-    examples = [f"{ROOT}/examples/{name}.fexp" for name in ("quickstart", "page", "short-flows")]
+    examples = [f"{ROOT}/examples/{name}.fexp" for name in ("bbr-versions", "users", "mobile")]
     done = run(program, tmp_path, "core.fexp", *examples)
     assert done.returncode == 0, done.stderr
     files = done.stdout.split()
     assert "cell/queues_codel.py" in files
-    assert not [name for name in files if name.endswith(tuple(f"_{gone}.py" for gone in REMOVED))]
+    gone = {f"cell/{family}_{name}.py" for family, names in REMOVED.items() for name in names}
+    assert not gone.intersection(files)
 
 
 def test_a_removed_one_is_unknown(program: Path, tmp_path: Path) -> None:
     (tmp_path / "red.fexp").write_text(SPEC.replace("codel(20pkt), fq_codel", "red(20pkt), pie"))
     done = run(program, tmp_path, "red.fexp")
     assert "no queue is called `red`" in done.stderr
+
+
+IDENTITY = """
+from fairc.compiler.plan import Requests
+from fairc.runtime.run.lock import analysis_identity
+
+print(analysis_identity(Requests()))
+"""
+
+
+def test_what_judges_a_mechanism_is_in_the_identity_of_analyses(program: Path) -> None:
+    def identity() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", IDENTITY],
+            cwd=program,
+            env={**os.environ, "PYTHONPATH": str(program)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    before, check = identity(), program / "mechanisms/workloads/bulk/check.py"
+    check.write_text("def check(measurement, flow): return ()\n")
+    after = identity()
+    check.unlink()
+    assert before == identity() != after

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fairc.cell.workloads import FileWorkload
 from fairc.dsl import load, read
 from fairc.dsl.model import Policer, SimpleWorkload
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.mechanisms.workloads.load.declaration import Load
 
 CELLS = {

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fairc.cell.workloads import BulkWorkload
 from fairc.dsl import Diagnostics, Source
 from fairc.dsl.model import Configuration, Direction, Link, Network
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Topology
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.words.presets import TOPOLOGIES
 

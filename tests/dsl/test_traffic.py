@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from fairc.cell.model import TransportOptions
-from fairc.cell.workloads import BulkWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
 from fairc.dsl.model import Distribution, Flow
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.mechanisms.workloads.onoff.declaration import OnOff
 from fairc.mechanisms.workloads.requests.declaration import Requests

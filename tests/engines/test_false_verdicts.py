@@ -23,7 +23,7 @@ from fairc.runtime.validity import judge
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.captures import captures
 from fairc.runtime.validity.order import queue_order
-from fairc.runtime.validity.schedule import _behind_others_s, schedule
+from fairc.runtime.validity.schedule import behind_others_s, schedule
 
 ADSL = """fexp 1
 topology adsl() {
@@ -218,9 +218,9 @@ def test_a_handshake_that_waits_behind_other_flows(
     assert not list(schedule(measurement))
     far = next(flow for flow in measurement.flows if flow.name == "far")
     there = measurement.paths.back(far.plan)
-    assert _behind_others_s(measurement, far, there, 2.0) == pytest.approx(127 * 1514 * 8 / 10e6)
+    assert behind_others_s(measurement, far, there, 2.0) == pytest.approx(127 * 1514 * 8 / 10e6)
     # It did wait, longer than a host may.
-    monkeypatch.setitem(schedule.__globals__, "_behind_others_s", lambda *_: 0.0)
+    monkeypatch.setitem(schedule.__globals__, "behind_others_s", lambda *_: 0.0)
     (found,) = schedule(measurement)
     assert found.reason.startswith("flow far started")
 

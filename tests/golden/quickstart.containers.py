@@ -12,7 +12,7 @@ from cell.containers import run
 from cell.links import Impairment, Interface, Shaper
 from cell.model import Cable, Capture, Cell, Flow, Node, Route, TransportOptions
 from cell.queues_fifo import Fifo
-from cell.workloads import FileWorkload
+from cell.workloads_file import FileWorkload
 
 # Addresses on the container engine's networks that identify the interfaces of a node.
 ADDRESSES = {

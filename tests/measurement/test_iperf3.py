@@ -14,13 +14,13 @@ from left_behind import flow_of
 from specs import compilation_of
 
 from fairc.compiler.plan import MetricRequest, Requests, parse_cell
+from fairc.mechanisms.workloads.iperf3.record import read
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
 from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import ArtefactError, Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
-from fairc.runtime.measurement.iperf3 import read
 from fairc.runtime.validity import judge
 from fairc_fake.engine import FakeEngine
 

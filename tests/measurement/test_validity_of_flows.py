@@ -20,13 +20,13 @@ from fairc.cell.links import EMULATED_SLACK_NS, REAL_TIME_SLACK_NS, VIRTUAL_SLAC
 from fairc.compiler.plan import (
     Change,
     Distribution,
-    FileWorkload,
     Impairment,
-    RequestsWorkload,
     Shaper,
     SharedArrivals,
     TransportOptions,
 )
+from fairc.mechanisms.workloads.file.cell import FileWorkload
+from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.runtime.measurement import load
 from fairc.runtime.validity.options import transport_options
 from fairc.runtime.validity.schedule import schedule

@@ -14,7 +14,8 @@ from madeartefacts import RATE_BPS, hand_made
 from numpy.typing import NDArray
 from walks import P, walk
 
-from fairc.compiler.plan import Cell, Distribution, OnOffWorkload
+from fairc.compiler.plan import Cell, Distribution
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc_deviations.chain import Chain, ChainError
 from fairc_deviations.cross import Cross, cross_traffic, onoff_variance
 from fairc_deviations.curves import curves

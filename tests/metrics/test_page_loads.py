@@ -19,7 +19,7 @@ from madeweb import (
 )
 from storedcells import of
 
-from fairc.compiler.plan import LoadWorkload
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.slow_start import slow_start_s

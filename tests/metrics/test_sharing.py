@@ -16,7 +16,8 @@ from madecell import FULL
 from fairc import dsl
 from fairc.cell.workloads import Distribution
 from fairc.compiler import compile
-from fairc.compiler.plan import OnOffWorkload, RequestsWorkload
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
+from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement, load
 from fairc.runtime.measurement.paths import Paths, max_min

@@ -22,6 +22,7 @@ from fairc.compiler import plan
 from fairc.compiler.plan import cell_json
 from fairc.dsl.model.names import base, label_of, on_machine
 from fairc.mechanisms.queues.fifo.cell import Fifo
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.runtime.run.history import as_declared
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.tables import axis_columns, quoted
@@ -157,7 +158,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             transport=cast(Any, bindings.get(f"over_{name}") or spec.transports[i % 2]),
             cca=("cubic", "bbr", "reno", "vegas")[i % 4],
             connections=spec.connections,
-            workload=plan.FileWorkload(bytes=10_000_000),
+            workload=FileWorkload(bytes=10_000_000),
             starts_ns=(0,) * spec.connections,
             stop_ns=None,
             base_rtt_ns=50_000_000,

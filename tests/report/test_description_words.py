@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairc.compiler import plan
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.formatting import quantity
@@ -28,7 +29,7 @@ def test_a_video_and_a_source_in_words() -> None:
     )
     assert sentence(video) == "300 s video of 1.13 Mbit/s"
     always = plan.Distribution(kind="constant", parameters={"value": 1.0})
-    source = plan.OnOffWorkload(rate_bps=500_000, on=always, off=always, packet_bytes=1500, seed=1)
+    source = OnOffWorkload(rate_bps=500_000, on=always, off=always, packet_bytes=1500, seed=1)
     assert sentence(source) == "0.5 Mbit/s on and off"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from fairc.compiler import plan
 from fairc.dsl.model.names import labels_of_nodes
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.backdrop import backdrop, explained
@@ -149,7 +150,7 @@ def test_outages_and_steps_are_marked_and_a_recording_is_not() -> None:
 
 
 def test_a_load_over_another_version_of_http_says_so() -> None:
-    load = plan.LoadWorkload(
+    load = LoadWorkload(
         page=(plan.PageObject(path="/", bytes=1000, type="text/html", parent=None),),
         client="plain",
         protocols=("h2", "h3"),

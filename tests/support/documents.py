@@ -7,7 +7,7 @@ from typing import Any
 
 from fairc.cell import links, roles
 from fairc.cell.batch import node_lines
-from fairc.cell.document import Iperf3Test, Program
+from fairc.cell.document import Command, Program
 from fairc.cell.expansion import expand
 from fairc.cell.links import REAL_TIME_SLACK_NS, egress_lines
 from fairc.compiler import Cell, plan
@@ -47,7 +47,7 @@ def program(cell: Cell, flow: plan.Flow, side: str) -> tuple[str, dict[str, Any]
     return found["role"], found["description"]
 
 
-def iperf3_tests(cell: Cell, side: str) -> list[Iperf3Test]:
+def iperf3_tests(cell: Cell, side: str) -> list[Command]:
     """Return the servers or the clients of iperf3."""
     made = expand(cell)["tests"]
     return [test for test in made if test["name"].endswith(f".{side}")]

@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 
 from fairc.compiler import plan
-from fairc.compiler.plan import Cell, FigureRequest, LoadWorkload, PageObject, Selection, cell_json
+from fairc.compiler.plan import Cell, FigureRequest, PageObject, Selection, cell_json
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 
 from madeweb import CLIENT_ADDRESS, Protocol, web_cell  # isort: skip
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Flow, Refusal, SimpleWorkload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.sizes import A_PACKET_SIZE, A_WINDOW, whole_bytes
+
+from .cell import BulkWorkload
 
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
 PACKET = Parameter(

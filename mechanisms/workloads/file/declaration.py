@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fairc.cell.workloads import FileWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
 from fairc.dsl.model import SimpleWorkload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
+
+from .cell import FileWorkload
 
 SIZE = Parameter("size", A_SIZE, "bytes to move", required=True)
 

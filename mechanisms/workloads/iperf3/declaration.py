@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairc.cell.workloads import MOST_STREAMS, Iperf3Workload
+from fairc.cell.frames import UDP_IP_BYTES
+from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
@@ -16,11 +17,7 @@ from fairc.mechanisms.workloads.workload import Quantify, WorkloadEntry
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-BLOCK_BYTES = 4096
-"""What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after a whole block.
-
-A receiver of 3.18 counts only whole blocks: its default of 128 KiB takes a second at 1 Mbit/s.
-"""
+from .cell import BLOCK_BYTES, MOST_STREAMS, Iperf3Workload
 
 # What iperf3 accepts (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
 A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
@@ -51,11 +48,6 @@ class Iperf3(SimpleWorkload):
     def ends(self) -> bool:
         """Whether it ends by itself."""
         return self.part.time_s is not None or self.part.bytes is not None
-
-    @property
-    def opened_by_sender(self) -> bool:
-        """Whether the server, which sends, opens the connections."""
-        return not self.part.reverse
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what iperf3 (3.12, Debian 12) does not support, and would silently ignore or
@@ -88,6 +80,31 @@ class Iperf3(SimpleWorkload):
             yield Refusal("workload", f"`{word}` of `iperf3` is not available over {over}", help)
         if flow.transport != "udp":
             yield from self._refused_over_tcp(flow, given)
+
+    def unsplittable(self, flow: Flow, pep: str) -> Iterator[Diagnostic]:
+        """Yield that its data could not be told from its control connection."""
+        yield Diagnostic(
+            "iperf3-over-pep",
+            f"iperf3 of the flow `{flow.label}` cannot run over the proxies of `{pep}`",
+            flow.span,
+            notes=(
+                "they would also split its control connection, so its data could not be identified",
+            ),
+            help="use `bulk` or `file`, or check the link without its `pep`",
+        )
+
+    def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
+        """Yield that its bytes are no whole number of datagrams."""
+        size, payload = self.part.bytes, (self.part.packet_bytes or path.mtu) - UDP_IP_BYTES
+        if flow.transport == "udp" and size is not None and size % payload:
+            whole = -(-size // payload) * payload
+            yield Diagnostic(
+                "inexact-iperf3",
+                f"iperf3 cannot send exactly {size} bytes: it would send {whole}",
+                flow.span,
+                notes=(f"it sends whole datagrams of {payload} bytes",),
+                help=f"write `bytes: {whole}B`; for an exact size, use `file(...)`",
+            )
 
     def _senseless(self, udp: bool) -> Iterator[tuple[str, str]]:
         """Yield the parameters that a transport has no use for, and what to do about each."""

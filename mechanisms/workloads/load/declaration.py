@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairc.cell.frames import QUIC_BYTES
 from fairc.cell.workloads import BROWSER as PROGRAM
-from fairc.cell.workloads import LoadWorkload
 from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
@@ -19,6 +19,8 @@ from fairc.mechanisms.workloads.workload import NS, Quantify, WorkloadEntry
 from fairc.words.distributions import A_RANDOM_TIME, distribution, draw, is_drawn, mean
 from fairc.words.pages.page import PAGES, page_of
 
+from .cell import LoadWorkload
+
 Client = Literal["chromium", "plain"]
 HttpVersion = Literal["h1", "h2", "h3"]
 
@@ -26,6 +28,11 @@ MIN_TIMEOUT_NS = 60 * NS
 TIMEOUT_FACTOR = 10
 ROUND_TRIPS = 4
 """Round trips at the start of a connection: TCP, TLS, the request, and one for slow start."""
+
+CHROMIUM_BYTES = 1250
+"""With which Chromium begins over QUIC (kDefaultMaxPacketSize), whatever the route says; else it
+falls back to TCP.
+"""
 
 OWN_NS = 30 * NS
 """Time for a browser to start and to stop around each load."""
@@ -110,6 +117,13 @@ class Load(Workload):
         """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
         h3 = self.http == "h3"
         return "`http: h3` needs a CCA that exists over TCP and over QUIC" if h3 else ""
+
+    @property
+    def quic_datagram_bytes(self) -> int:
+        """The smallest maximum datagram size of its loads over HTTP/3, bytes; 0: there are none."""
+        if "h3" not in self.protocols:
+            return 0
+        return CHROMIUM_BYTES if self.client == "chromium" else QUIC_BYTES
 
     @property
     def protocols(self) -> tuple[HttpVersion, ...]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairc.cell.seeds import stream_seed
-from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
 from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry, check_lasting, inputs_of
 from fairc.words.distributions import A_RANDOM_TIME, distribution, is_drawn
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
+
+from .cell import OnOffWorkload
 
 RATE = Parameter("rate", A_RATE, "rate while sending", required=True)
 ON = Parameter("on", A_RANDOM_TIME, "how long it sends", required=True)

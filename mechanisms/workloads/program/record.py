@@ -20,6 +20,7 @@ from fairc.runtime.measurement import applications, images, samples
 from fairc.runtime.measurement.artefacts import NS, Artefacts, Ending
 from fairc.runtime.measurement.endpoints import Endpoints, Events, Progress, by_event
 from fairc.runtime.measurement.pcap import TCP, UDP, Capture, Packets
+from fairc.runtime.measurement.queues import QueueRecord
 
 Floats = NDArray[np.float64]
 SIDES = ("server", "client")
@@ -34,6 +35,7 @@ def load(
     cell: Cell,
     captures: Mapping[str, Capture],
     ending: Ending,
+    queue: QueueRecord,
 ) -> Endpoints:
     """Read what both programs of a flow left behind. Raises ArtefactError."""
     said = {side: by_event(artefacts.lines(f"{flow.name}.{side}.ndjson")) for side in SIDES}

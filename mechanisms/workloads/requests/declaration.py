@@ -1,19 +1,17 @@
-"""Declaration of `requests`, and the arrivals that several flows share."""
+"""Declaration of `requests`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
 
 from fairc.cell.frames import segment_bytes, stream_bytes
 from fairc.cell.seeds import stream_seed
-from fairc.cell.workloads import RequestsWorkload, SharedArrivals
-from fairc.dsl.core.diagnostics import Label
+from fairc.cell.workloads import SharedArrivals
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
-from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
@@ -24,16 +22,11 @@ from fairc.words.distributions import (
     DistributionEntry,
     distribution,
     is_drawn,
+    mean,
     quantities,
 )
 
-PROCESS = ("shared arrivals",)
-"""Name of the stream that belongs to no flow; no flow can have this name."""
-
-LEAST_PART = Fraction(1, 10**6)
-"""The smallest share of one stream of requests: each draws all arrivals of the process to find its
-own.
-"""
+from .cell import RequestsWorkload
 
 SIZE = Parameter("size", A_RANDOM_TRANSFER, "payload of each answer", required=True)
 EVERY = Parameter("every", A_RANDOM_TIME, "time between requests", required=True)
@@ -74,6 +67,19 @@ class Requests(Workload):
         """The files of its distributions."""
         return inputs_of(self.size, self.every)
 
+    @property
+    def shared_process(self) -> tuple[Fraction, Distribution] | None:
+        """Its share, and the time between all requests."""
+        return None if self.share is None else (self.share, self.every)
+
+    def transfers(
+        self, connections: int, from_start: bool, lasts_s: Fraction | None
+    ) -> Fraction | None:
+        """Return how many requests it makes in a time, on average."""
+        if lasts_s is None:
+            return None
+        return lasts_s / mean(self.every) * (connections if self.share is None else self.share)
+
     def split(self, users: int) -> Requests:
         """Return the requests of each user: a share of the arrivals is their group's."""
         return self if self.share is None else replace(self, share=self.share / users)
@@ -93,89 +99,6 @@ class Requests(Workload):
             seed=stream_seed(seed, "workload", flow.name),
             shared=shared.get(flow.name),
         )
-
-
-def shared_arrivals(flows: Iterable[Flow], seed: int) -> dict[str, SharedArrivals]:
-    """Return the part of each flow that shares a process of arrivals, by its name.
-
-    Parts lie one after the other in the order of the flows, and the last one ends at 1.
-    """
-    parts: dict[str, SharedArrivals] = {}
-    low = Fraction()
-    for flow in flows:
-        if isinstance(flow.workload, Requests) and flow.workload.share is not None:
-            high = low + flow.workload.share
-            parts[flow.name] = SharedArrivals(
-                seed=stream_seed(seed, *PROCESS), low=float(low), high=float(high)
-            )
-            low = high
-    return parts
-
-
-def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
-    """Raise CompileError unless the flows with a share are the parts of one process.
-
-    flows: as declared. users: the number of users of each group.
-    """
-    shares = [(f, f.workload.share) for f in flows if isinstance(f.workload, Requests)]
-    sharing = [(flow, share) for flow, share in shares if share is not None]
-    if not sharing:
-        return
-    first, gather = sharing[0][0], Gather()
-    for flow, share in sharing:
-        with gather.attempt():
-            if flow.random_start is not None:
-                fail(
-                    "conflicting-arrivals",
-                    f"`{flow.name}` has a random start, but shares its arrivals with other flows",
-                    flow.span,
-                    notes=("an arrival process has one start",),
-                    help="write a time, or leave `start` out",
-                )
-            for key in ("every", "start"):
-                if _agreed(flow)[key] != _agreed(first)[key]:
-                    fail(
-                        "conflicting-arrivals",
-                        f"`{first.name}` and `{flow.name}` share their arrivals, but differ in"
-                        f" `{key}`",
-                        flow.span,
-                        labels=(Label(first.span, "the other flow"),),
-                        notes=(
-                            f"`{key}` applies to all arrivals, of which each flow gets its share",
-                        ),
-                        help="give both the same value, or leave `share` out for separate arrivals",
-                    )
-        streams = flow.connections * users.get(flow.users or "", 1)
-        with gather.attempt():
-            if share / streams < LEAST_PART:
-                fail(
-                    "out-of-range",
-                    f"each stream of requests of `{flow.name}` would have less than"
-                    f" {float(LEAST_PART):.4%} of the arrivals",
-                    flow.span,
-                    note=f"{streams} streams",
-                    help="increase the share, or use fewer streams",
-                )
-    gather.finish()
-    total = sum((share for _, share in sharing), Fraction())
-    if total != 1:
-        *others, (last, _) = sharing
-        fail(
-            "conflicting-arrivals",
-            f"the shares of the arrivals add up to {_percent(total)}, not to 100%",
-            last.span,
-            labels=tuple(Label(flow.span, _percent(share)) for flow, share in others),
-            help="flows with a `share` split a single arrival process between them",
-        )
-
-
-def _agreed(flow: Flow) -> Mapping[str, object]:
-    """Return the keys of a flow that belong to the process: all of its flows must agree on them."""
-    return {"every": cast(Requests, flow.workload).every, "start": flow.start_ns}
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):g}%"
 
 
 def _build(use: Use[WorkloadEntry]) -> Requests:

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 
 from fairc.cell.frames import frame_bytes
 from fairc.cell.queues import queue_bytes
-from fairc.compiler.plan import BulkWorkload, Cell, Flow, OnOffWorkload
+from fairc.compiler.plan import Cell, Flow
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 
 
 @dataclass(frozen=True, slots=True)

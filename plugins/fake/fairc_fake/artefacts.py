@@ -13,19 +13,12 @@ import numpy as np
 
 from fairc.cell.frames import segment_bytes
 from fairc.cell.observation import PING_BYTES
-from fairc.compiler.plan import (
-    Capture,
-    Cell,
-    FileWorkload,
-    Flow,
-    Iperf3Workload,
-    LoadWorkload,
-    Pep,
-    Policer,
-)
+from fairc.compiler.plan import Capture, Cell, Flow, Pep, Policer
+from fairc.mechanisms.devices.pep.record import ENDS
+from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.measurement import headers, pcap, round_trips
 from fairc.runtime.measurement.paths import Paths
-from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
 
 from . import iperf3, pages, qdiscs
@@ -134,8 +127,7 @@ def _proxy(cell: Cell, pep: Pep) -> Iterator[dict[str, Any]]:
     ready = {"connections": pep.pool, "cca": pep.cca, "window_packets": packets}
     yield {"t_ns": -1, "event": "ready", **ready}
     split = [flow for flow in cell.flows if flow.port in pep.ports]
-    loads = [f.workload for f in split if isinstance(f.workload, LoadWorkload)]
-    count = sum(len(load.protocols) for load in loads) + sum(flow.connections for flow in split)
+    count = sum(len(flow.workload.http_versions) + flow.connections for flow in split)
     for number in range(count):
         yield {"t_ns": 0, "event": "joined", "connection": number, "window_packets": packets}
 
@@ -166,7 +158,7 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
     """Yield what the server of a flow would have written."""
     used = {"cca": flow.cca} if flow.cca else {}
     yield {"t_ns": -EVERY_NS, "event": "listening", **used}
-    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    wanted = flow.workload.total_bytes(1) if flow.workload.greedy else None
     for number in range(flow.connections):
         at = {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "connection": number}
         yield {**at, "event": "accepted", **used}
@@ -271,7 +263,7 @@ _SAMPLES: Mapping[str, Callable[[Flow, int, int, int], dict[str, Any]]] = {
 
 def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, Any]]:
     """Yield what the client of a flow would have written."""
-    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
+    wanted = flow.workload.total_bytes(1) if flow.workload.greedy else None
     for number in range(flow.connections):
         at = {"connection": number}
         yield {"t_ns": flow.starts_ns[number], "event": "opened", **at}
@@ -410,8 +402,8 @@ def _ports(frame: Frame) -> tuple[int, int]:
     """Return the ports of a data packet's sender and receiver; who opened the connection has
     another.
     """
-    workload, other = frame.flow.workload, iperf3.CLIENT_PORT + frame.connection
-    if isinstance(workload, Iperf3Workload) and not workload.reverse:
+    other = iperf3.CLIENT_PORT + frame.connection
+    if frame.flow.workload.opened_by_sender:
         return other, frame.flow.port
     return frame.flow.port, other
 

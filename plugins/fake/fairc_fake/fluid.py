@@ -11,14 +11,7 @@ import random
 from dataclasses import dataclass, field
 
 from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import (
-    Cell,
-    FileWorkload,
-    Flow,
-    Interface,
-    Iperf3Workload,
-    LoadWorkload,
-)
+from fairc.compiler.plan import Cell, Flow, Interface
 from fairc.runtime.measurement.paths import Paths, Place
 
 HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps
@@ -105,21 +98,21 @@ class Loader(Sender):
     def passed(self, frame: Frame) -> None:
         """Begin the next load, after its pause, when a frame was the last one of a page."""
         workload, number = self.flow.workload, len(self.began_ns)
-        assert isinstance(workload, LoadWorkload)
         if not self.left[frame.connection] and not self.again and number < len(self.left):
             ended_ns = frame.sent_ns + self.flow.base_rtt_ns // 2
-            self.began_ns.append(workload.begin_ns(number, self.flow.start_ns, ended_ns))
+            self.began_ns.append(workload.load_begin_ns(number, self.flow.start_ns, ended_ns))
 
 
-def _loader(flow: Flow, workload: LoadWorkload, weight: float, loss: float, seed: int) -> Loader:
+def _loader(flow: Flow, weight: float, loss: float, seed: int) -> Loader:
     """Return a flow of page loads, whose waits are handshakes, a request, and a lot."""
-    lot, loads = random.Random(f"{seed} {flow.name}"), len(workload.protocols)
-    rounds = [2 if protocol == "h3" else 3 for protocol in workload.protocols]
+    versions = flow.workload.http_versions
+    lot, loads = random.Random(f"{seed} {flow.name}"), len(versions)
+    rounds = [2 if version == "h3" else 3 for version in versions]
     return Loader(
         flow,
         weight,
         loss,
-        left=[sum(page.bytes for page in workload.page)] * loads,
+        left=[(flow.workload.total_bytes(1) or 0) // loads] * loads,
         next_sequence=[1] * loads,
         began_ns=[flow.start_ns],
         waits_ns=[int(r * flow.base_rtt_ns * lot.uniform(1.0, 1.3)) for r in rounds],
@@ -159,8 +152,8 @@ def simulate(cell: Cell) -> Trace:
 def until_ns(flow: Flow) -> int | None:
     """Return when a flow stops sending whatever it has sent, ns; None: not before the cell ends."""
     workload, ends = flow.workload, [flow.stop_ns]
-    if isinstance(workload, Iperf3Workload) and workload.time_s is not None:
-        ends.append(flow.start_ns + flow.base_rtt_ns + workload.time_s * 10**9)
+    if workload.time_limit_s is not None:
+        ends.append(flow.start_ns + flow.base_rtt_ns + workload.time_limit_s * 10**9)
     return min((end for end in ends if end is not None), default=None)
 
 
@@ -168,13 +161,10 @@ def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
     """Return when the client of a flow had its last byte or stopped; None: not within the cell."""
     if (stop_ns := until_ns(flow)) is not None:
         return stop_ns
-    if isinstance(flow.workload, FileWorkload):
-        wanted = flow.workload.bytes * flow.connections
-    elif isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes is not None:
-        wanted = flow.workload.bytes
-    elif isinstance(flow.workload, LoadWorkload):
-        wanted = sum(page.bytes for page in flow.workload.page) * len(flow.workload.protocols)
-    else:
+    workload = flow.workload
+    wanted = workload.total_bytes(flow.connections)
+    ends = workload.greedy or workload.runs_commands or workload.http_versions
+    if wanted is None or not ends:
         return None
     delivered = [f for f in frames if f.flow.name == flow.name and not f.lost]
     if sum(f.payload for f in delivered) < wanted:
@@ -223,11 +213,12 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
 
 
 def _sender(cell: Cell, flow: Flow, weight: float, loss: float) -> Sender:
-    if isinstance(flow.workload, LoadWorkload):
-        return _loader(flow, flow.workload, weight, loss, cell.seed)
-    wanted = flow.workload.bytes if isinstance(flow.workload, FileWorkload) else None
-    if isinstance(flow.workload, Iperf3Workload) and flow.workload.bytes is not None:
-        wanted = -(-flow.workload.bytes // flow.connections)
+    workload = flow.workload
+    if workload.http_versions:
+        return _loader(flow, weight, loss, cell.seed)
+    total = workload.total_bytes(flow.connections)
+    sized = total is not None and (workload.greedy or workload.runs_commands)
+    wanted = -(-total // flow.connections) if total is not None and sized else None
     return Sender(
         flow, weight, loss, [wanted] * flow.connections, next_sequence=[1] * flow.connections
     )

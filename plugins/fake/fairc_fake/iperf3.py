@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow, Iperf3Workload
+from fairc.compiler.plan import Flow
+from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
 
 from .fluid import Frame, until_ns
 

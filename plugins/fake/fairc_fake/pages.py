@@ -9,7 +9,8 @@ from typing import Any
 
 from fairc import __version__
 from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow, LoadWorkload
+from fairc.compiler.plan import Flow
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 
 from .fluid import Frame
 
@@ -18,8 +19,8 @@ Events = list[dict[str, Any]]
 
 def over_tcp(frame: Frame) -> bool:
     """Tell whether a frame of a page load is of a TCP connection."""
-    workload = frame.flow.workload
-    return isinstance(workload, LoadWorkload) and workload.protocols[frame.connection] != "h3"
+    versions = frame.flow.workload.http_versions
+    return bool(versions) and versions[frame.connection] != "h3"
 
 
 def events(
@@ -34,7 +35,7 @@ def events(
         if sum(f.payload for f in mine) < page_bytes:
             break
         if number:
-            begin_ns = workload.begin_ns(number, flow.start_ns, client[-1]["t_ns"])
+            begin_ns = workload.load_begin_ns(number, flow.start_ns, client[-1]["t_ns"])
         transport = "quic" if protocol == "h3" else "tcp"
         rounds = 1 if protocol == "h3" else 2
         at = {"connection": number, "transport": transport, "protocol": protocol}

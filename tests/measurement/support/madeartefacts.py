@@ -23,7 +23,8 @@ from madecell import (
 )
 from madepackets import Passed, Sent, steady, through_queue
 
-from fairc.compiler.plan import BulkWorkload, Capture, Cell, Flow
+from fairc.compiler.plan import Capture, Cell, Flow
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 
 
 def _transport(flow: Flow) -> Transport:

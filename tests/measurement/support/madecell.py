@@ -10,11 +10,9 @@ from dataclasses import replace
 from typing import Literal
 
 from fairc.compiler.plan import (
-    BulkWorkload,
     Cable,
     Capture,
     Cell,
-    FileWorkload,
     Flow,
     Impairment,
     Interface,
@@ -23,6 +21,8 @@ from fairc.compiler.plan import (
     Shaper,
 )
 from fairc.mechanisms.queues.fifo.cell import Fifo
+from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
+from fairc.mechanisms.workloads.file.cell import FileWorkload
 
 EPOCH_NS = 1_600_000_000_000_000_000
 MS = 1_000_000

@@ -17,13 +17,13 @@ from madecell import EPOCH_NS, MS, QUEUE, made_cell
 from fairc.compiler.plan import (
     Capture,
     Cell,
-    LoadWorkload,
     MetricRequest,
     PageObject,
     Pep,
     Requests,
     TransportOptions,
 )
+from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.analysis.cells import Analysis, analyse
 from fairc.words.metrics import METRICS as WORDS
 

@@ -1,27 +1,48 @@
-"""A flow of iperf3, from the JSON of its two programs; `iperf3_clock` knows when it began."""
+"""What `iperf3` left behind: the JSON of its two programs, and when they began.
+
+iperf3 counts its times from the start of its test, and gives the start itself only to the second.
+The captures show when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends
+them on the control connection, a byte each: parameters, create streams, TEST_START, running):
+
+- `reverse` (the server sends): the server's test began when TEST_START reached the bottleneck, less
+  the delay before it; the client's when that byte was delivered, plus the delay behind.
+- else (the client sends): the client's test began when its first data reached the bottleneck, less
+  the delay before it; the server's one propagation delay from server to client earlier, that of
+  TEST_START.
+
+Over TCP a stream begins with a cookie of 37 bytes from its client, over UDP with 4 bytes each way:
+neither is data.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow, Iperf3Workload
+from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
+from fairc.cell.model import Cell, Flow
+from fairc.runtime.measurement import applications
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending
+from fairc.runtime.measurement.endpoints import Endpoints, Progress
+from fairc.runtime.measurement.paths import Paths
+from fairc.runtime.measurement.pcap import ACK, SYN, TCP, UDP, Capture, Packets
+from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.measurement.samples import Samples
 
-from . import applications
-from .artefacts import NS, ArtefactError, Artefacts
-from .endpoints import Endpoints, Progress
-from .iperf3_clock import Clock
-from .paths import Paths
-from .queues import QueueRecord
-from .samples import Samples
+from .cell import Iperf3Workload
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+COOKIE_BYTES = 37
+START_BYTE = 2
+"""TEST_START is the server's third byte on the control connection."""
 
 US, MS = 1e-6, 1e-3
 
@@ -62,18 +83,17 @@ class Report:
 def load(
     artefacts: Artefacts,
     flow: Flow,
-    workload: Iperf3Workload,
-    paths: Paths,
+    cell: Cell,
+    captures: Mapping[str, Capture],
+    ending: Ending,
     queue: QueueRecord,
-    ended_s: float,
 ) -> Endpoints:
-    """Read what both programs of a flow printed; ended_s: the end of the cell.
-
-    Raises ArtefactError.
-    """
+    """Read what both programs of a flow printed. Raises ArtefactError."""
+    workload = flow.workload
+    assert isinstance(workload, Iperf3Workload), "as its folder is called"
     client, server = (read(artefacts, f"{flow.name}.{side}") for side in ("client", "server"))
     sender, receiver = (server, client) if workload.reverse else (client, server)
-    clock = Clock(flow, workload, paths, queue, _ports(client, "local_port"))
+    clock = Clock(flow, workload, Paths(cell), queue, _ports(client, "local_port"))
     streams = range(len(receiver.intervals))
     firsts = [clock.first_data_s(number) for number in streams]
     progress = tuple(
@@ -87,7 +107,7 @@ def load(
         # Bytes after the last interval are only in the sum.
         in_all = receiver.end.get("sum_received", {}).get("bytes", 0)
         complete = complete and max(received, in_all) >= workload.bytes
-    began = flow.start_ns * NS < ended_s
+    began = flow.start_ns < ending.ended_ns
     return Endpoints(
         opened_s=clock.opened_s(),
         accepted_s={},
@@ -260,3 +280,119 @@ def _errors(flow: Flow, client: Report, server: Report) -> tuple[str, ...]:
         for side, report in (("client", client), ("server", server))
         if report.error and not report.stopped
     )
+
+
+class Clock:
+    """Times of a test, s after the epoch.
+
+    ports: of iperf3's client, for each stream. sender_s, receiver_s: when the test began at the
+    sending end and at the other; as planned where that was not seen.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        workload: Iperf3Workload,
+        paths: Paths,
+        queue: QueueRecord,
+        ports: tuple[int, ...],
+    ) -> None:
+        self._flow, self._workload, self._queue, self._ports = flow, workload, queue, ports
+        came = queue.left if queue.blind else queue.entered
+        before_s = paths.delay_s(paths.before(queue.place, flow))
+        self._before_s, self._back_s = before_s, paths.delay_s(paths.back(flow))
+        behind = paths.behind(queue.place, flow)
+        delivery = paths.delivery(queue.place)
+        if delivery in behind:
+            behind = behind[behind.index(delivery) + 1 :]
+        self._behind_s = paths.delay_s(behind)
+        if workload.reverse:
+            byte = self._start_byte(came)
+            begun = None if byte is None else self._first(came, self._carries(came, byte))
+            there = queue.delivered
+            arrived = None if byte is None else self._first(there, self._carries(there, byte))
+            self.sender_s = flow.start_ns * NS if begun is None else begun - before_s
+            self.receiver_s = self.sender_s if arrived is None else arrived + self._behind_s
+        else:
+            begun = self._first(came, self._data(came, None))
+            self.sender_s = flow.start_ns * NS if begun is None else begun - before_s
+            self.receiver_s = self.sender_s - self._back_s
+
+    def opened_s(self) -> dict[int, float]:
+        """Return when each stream was opened, as far as that was seen; for datagrams, when they
+        began.
+
+        A connection is dated by its handshake: its client's SYN, or its server's answer.
+        """
+        if self._flow.transport == "udp":
+            return dict.fromkeys(range(len(self._ports)), self.sender_s)
+        came = self._queue.left if self._queue.blind else self._queue.entered
+        asked_s = self._before_s + (self._back_s if self._workload.reverse else 0.0)
+        opening = self._forth(came) & (came.protocol == TCP) & (came.flags & SYN > 0)
+        found = {
+            stream: self._first(came, opening & (self._port(came) == port))
+            for stream, port in enumerate(self._ports)
+        }
+        return {stream: at - asked_s for stream, at in found.items() if at is not None}
+
+    def first_data_s(self, stream: int) -> float | None:
+        """Return when the first data of a stream reached the flow's client; None if none did."""
+        delivered = self._queue.delivered
+        first = self._first(delivered, self._data(delivered, stream))
+        return None if first is None else first + self._behind_s
+
+    def _first(self, packets: Packets, which: Bools) -> float | None:
+        found = np.flatnonzero(which)
+        return float(self._queue.seconds(packets)[found[0]]) if len(found) else None
+
+    def _forth(self, packets: Packets) -> Bools:
+        """Return which packets go from the flow's server to its client, streams and control
+        alike.
+        """
+        flow = self._flow
+        if self._workload.reverse:
+            which = (packets.source == int(IPv4Address(flow.address))) & (
+                packets.source_port == flow.port
+            )
+        else:
+            which = (packets.destination == int(IPv4Address(flow.client_address))) & (
+                packets.destination_port == flow.port
+            )
+        return np.asarray(which, np.bool_)
+
+    def _port(self, packets: Packets) -> NDArray[np.int64]:
+        """Return the port of iperf3's client in each packet."""
+        return packets.destination_port if self._workload.reverse else packets.source_port
+
+    def _data(self, packets: Packets, stream: int | None) -> Bools:
+        """Return which packets hold data of a stream, or of any for None."""
+        ports = self._ports if stream is None else self._ports[stream : stream + 1]
+        which = self._forth(packets) & np.isin(self._port(packets), ports)
+        if self._flow.transport == "udp":
+            assert self._workload.packet_bytes is not None
+            payload = self._workload.packet_bytes - UDP_IP_BYTES
+            which &= (packets.protocol == UDP) & (packets.payload_bytes == payload)
+            return which
+        which &= (packets.protocol == TCP) & (packets.payload_bytes > 0)
+        if not self._workload.reverse:
+            which &= packets.payload_bytes != COOKIE_BYTES
+        return which
+
+    def _control(self, packets: Packets) -> Bools:
+        which = self._forth(packets) & (packets.protocol == TCP)
+        if self._flow.transport == "tcp":
+            which &= ~np.isin(self._port(packets), self._ports)
+        return np.asarray(which, np.bool_)
+
+    def _start_byte(self, packets: Packets) -> int | None:
+        """Return the sequence number of TEST_START, by the handshake of the control connection."""
+        opening = self._control(packets) & (packets.flags & (SYN | ACK) == SYN | ACK)
+        found = np.flatnonzero(opening)
+        if not len(found):
+            return None
+        return (int(packets.sequence[found[0]]) + 1 + START_BYTE) % 2**32
+
+    def _carries(self, packets: Packets, byte: int) -> Bools:
+        """Return which packets of the control connection carry a byte."""
+        before = (byte - packets.sequence) % 2**32
+        return np.asarray(self._control(packets) & (before < packets.payload_bytes), np.bool_)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.peps import ENDS, PepRecord
+from fairc.runtime.validity.finding import Finding, see
 
-from .finding import Finding, see
+from .record import ENDS, PepRecord
 
 
-def proxies(measurement: Measurement) -> Iterator[Finding]:
+def check(measurement: Measurement, pairs: tuple[PepRecord, ...]) -> Iterator[Finding]:
     """Rule 20: both proxies of a pair ran, with the plan's CCA and window, and split every
     connection.
     """
-    for pep in measurement.peps:
+    for pep in pairs:
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
                 reason = (

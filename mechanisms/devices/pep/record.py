@@ -1,5 +1,5 @@
-"""The reports of a pair of proxies: their middle connections, and the connections that they
-split.
+"""What `pep` left behind: the reports of each pair of proxies on its middle connections, and on the
+connections that it split.
 """
 
 from __future__ import annotations
@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairc.compiler.plan import Pep
-
-from .artefacts import Artefacts, field
+from fairc.cell.model import Cell, Pep
+from fairc.runtime.measurement.artefacts import Artefacts, field
 
 ENDS = ("terminal", "gateway")
 
@@ -40,8 +39,12 @@ class PepRecord:
     errors: tuple[str, ...]
 
 
-def load(artefacts: Artefacts, pep: Pep) -> PepRecord:
-    """Read the events of both ends. Raises ArtefactError."""
+def load(artefacts: Artefacts, cell: Cell) -> tuple[PepRecord, ...]:
+    """Read what each pair of a cell reported. Raises ArtefactError."""
+    return tuple(_load(artefacts, pep) for pep in cell.peps)
+
+
+def _load(artefacts: Artefacts, pep: Pep) -> PepRecord:
     ready: dict[str, ConnectionPool] = {}
     joined: dict[str, int] = dict.fromkeys(ENDS, 0)
     errors = []

@@ -1,0 +1,1 @@
+"""Devices on the way of packets: a folder each."""

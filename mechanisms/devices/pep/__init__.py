@@ -1,0 +1,1 @@
+"""`pep`: two proxies that split the TCP connections across a link."""
