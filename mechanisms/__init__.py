@@ -41,6 +41,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "load",
         "iperf3",
         "program",
+        "media",
     ),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
