@@ -148,6 +148,11 @@ class Media(Workload):
         return MediaWorkload
 
     @property
+    def datagram_bytes(self) -> int:
+        """IP bytes of its packets over UDP."""
+        return self.planned_as.largest_bytes
+
+    @property
     def is_drawn(self) -> bool:
         """Whether sizes of its frames are drawn."""
         return self.planned_as.video is not None and self.planned_as.video.varies
@@ -156,6 +161,14 @@ class Media(Workload):
     def inputs(self) -> tuple[Input, ...]:
         """Its recording."""
         return () if self.recording is None else (self.recording.file,)
+
+    @property
+    def group_s(self) -> float:
+        """How long a group of pictures lasts, s; 0: it has none, or a recording's."""
+        video = self.planned_as.video
+        if video is None or video.recorded:
+            return 0.0
+        return video.group_frames / video.frames_per_s
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what goes neither with media nor with their transport."""
@@ -198,14 +211,6 @@ class Media(Workload):
     def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
         """Yield what its path cannot carry."""
         part = self.planned_as
-        if flow.transport == "udp" and part.largest_bytes > path.mtu:
-            yield Diagnostic(
-                "packet-above-mtu",
-                f"the packets of `{flow.label}` are larger than its path carries",
-                flow.span,
-                notes=(f"{part.largest_bytes} bytes of IP, and the path's MTU is {path.mtu}",),
-                help=f"write `packet: {path.mtu}B` or less",
-            )
         if not path.rate_bps:
             return
         offered_bps = part.offered_bps(1, None)
