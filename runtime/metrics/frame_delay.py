@@ -13,8 +13,8 @@ ones; those captured less than that before the flow's end are left out.
 measured. One that never came has no delay: `frames` counts those. Percentiles interpolate linearly.
 The curve `distribution` has the whole distribution, as of `one_way_delay`.
 
-Unit: s (frame_delay.late: 1). Source: RFC 8836, section 2 (delay of interactive media); ITU-T G.114,
-2003 (150 ms); Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
+Unit: s (frame_delay.late: 1). Source: RFC 8836, section 2 (delay of interactive media); ITU-T
+G.114, 2003 (150 ms); Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
 """
 
 from __future__ import annotations

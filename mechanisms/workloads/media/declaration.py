@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from fairc.cell.seeds import stream_seed
 from fairc.dsl.core.attachments import Contents, attached
@@ -27,6 +27,7 @@ from fairc.dsl.core.units import DATA, FREQUENCY, RATE, TIME
 from fairc.dsl.core.values import Quantity, Text
 from fairc.dsl.model import Flow, Input, Path, Refusal, Workload
 from fairc.mechanisms.workloads.workload import NS, WorkloadEntry
+from fairc.words.ccas import CCAS_OVER
 from fairc.words.sizes import whole_bytes
 from fairc.words.tables import Column, Table, number, unit
 
@@ -88,13 +89,13 @@ REACTION = Parameter(
 )
 BOTH = Parameter("both", A_SWITCH, "whether the client sends the same as the server", "off")
 PACKET = Parameter("packet", A_PACKET, "the largest packet of RTP, IP bytes", "1228B")
-STREAMS = Parameter(
+STREAMS: Parameter[Carried] = Parameter(
     "streams",
-    Words("streams", ("frame", "group", "datagram")),
+    Words[Carried]("streams", ("frame", "group", "datagram")),
     "over QUIC: a stream for each frame, for each group, or datagrams instead",
     "frame",
 )
-PRIORITY = Parameter(
+PRIORITY: Parameter[Literal["audio", "newest", "none"]] = Parameter(
     "priority",
     Words("priority", ("audio", "newest", "none")),
     "over QUIC, what goes first: audio; audio and the newest group; what was captured first",
@@ -107,9 +108,10 @@ CANCEL = Parameter(
     otherwise="never",
 )
 
-_OF_VIDEO = (FRAMES, GROUP, KEY, SIZES, LADDER, LOWEST)
-_OF_AN_ENCODER = (SHARE, REACTION)
-_OVER_QUIC = (STREAMS, PRIORITY, CANCEL)
+_OF_VIDEO: tuple[Parameter[Any], ...] = (FRAMES, GROUP, KEY, SIZES, LADDER, LOWEST)
+_OF_AN_ENCODER: tuple[Parameter[Any], ...] = (SHARE, REACTION)
+_OF_RATE: tuple[Parameter[Any], ...] = (VIDEO, GROUP, KEY, SIZES)
+_OVER_QUIC: tuple[Parameter[Any], ...] = (STREAMS, PRIORITY, CANCEL)
 
 
 @dataclass(frozen=True)
@@ -172,13 +174,26 @@ class Media(Workload):
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what goes neither with media nor with their transport."""
-        for key, why in (
-            ("count", "a call is one connection: write an indexed flow, `flow call[i] for i in 1..3`"),
-            ("fast_open", "leave it out: nobody asks for media with the first packet"),
-        ):
-            if key in given and not (key == "count" and flow.connections == 1):
-                if key != "fast_open" or flow.options.fast_open:
-                    yield Refusal(key, f"`{key}` does not apply to media", why)
+        if flow.connections != 1:
+            yield Refusal(
+                "count",
+                "`count` does not apply to media",
+                "a call is one connection: write an indexed flow, `flow call[i] for i in 1..3`",
+            )
+        if flow.options.fast_open and "fast_open" in given:
+            yield Refusal(
+                "fast_open",
+                "`fast_open` does not apply to media",
+                "leave it out: nobody asks for media with the first packet",
+            )
+        over_quic = flow.transport == "quic" and flow.cca in CCAS_OVER["quic"]
+        if self.planned_as.both and over_quic and CCAS_OVER["quic"][flow.cca or ""].is_scalable:
+            yield Refusal(
+                "workload",
+                f"`both` of `media` cannot be used with `{flow.cca}`",
+                "write another flow of media the other way, with `from` and `to`",
+                "clients over QUIC do not count marks here",
+            )
         if flow.multipath is not None:
             yield Refusal("over", "media cannot run over MPTCP", "write `over = tcp`")
         if flow.qlog:
@@ -215,32 +230,16 @@ class Media(Workload):
             return
         offered_bps = part.offered_bps(1, None)
         fixed = part.video is None or not part.video.adapts
-        if fixed and offered_bps > path.rate_bps:
+        if fixed and flow.transport != "udp" and offered_bps > path.rate_bps:
             yield Diagnostic(
                 "media-too-fast",
                 f"the media of `{flow.label}` have a higher rate than their bottleneck",
                 flow.span,
-                notes=(
-                    f"{offered_bps / 1e6:.3g} Mbit/s with headers over a bottleneck of"
-                    f" {path.rate_bps / 1e6:g} Mbit/s",
-                ),
-                help="frames are lost or ever later, whatever the network does: lower the rate, or"
-                " make the link faster",
+                notes=(f"with headers {offered_bps / 1e6:.3g} of {path.rate_bps / 1e6:g} Mbit/s",),
+                help="frames are ever later, whatever the network does: lower the rate, or make the"
+                " link faster",
                 severity=Severity.WARNING,
             )
-        elif part.video is not None and fixed:
-            video = part.video
-            longest_s = 8 * video.largest_bytes / path.rate_bps
-            group_s = video.group_frames / video.frames_per_s
-            if not video.recorded and video.group_frames > 1 and longest_s > group_s:
-                yield Diagnostic(
-                    "media-too-fast",
-                    f"a key frame of `{flow.label}` takes longer than its group lasts",
-                    flow.span,
-                    notes=(f"{longest_s:.3g} s at its bottleneck, a group lasts {group_s:.3g} s",),
-                    help="write a smaller `key`, or a lower rate",
-                    severity=Severity.WARNING,
-                )
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> MediaWorkload:
         """Return its part of the plan."""
@@ -267,7 +266,7 @@ def _build(use: Use[WorkloadEntry]) -> Media:
     gather = Gather()
     recorded = None
     if recording is not None:
-        for parameter in (VIDEO, GROUP, KEY, SIZES):
+        for parameter in _OF_RATE:
             with gather.attempt():
                 if parameter.name in use.arguments:
                     fail(
@@ -334,7 +333,7 @@ def _video(use: Use[WorkloadEntry], recorded: Recording | None) -> MediaVideo:
                 help="write a smaller `key`, or a longer `group`",
             )
     with gather.attempt():
-        if recorded is None:
+        if recorded is None and not 1 < group <= key:
             _check_sizes(use, rate_bps / (8 * float(frames_per_s)), group, key)
     with gather.attempt():
         if ladder is not None and lowest is not None:
@@ -344,10 +343,10 @@ def _video(use: Use[WorkloadEntry], recorded: Recording | None) -> MediaVideo:
                 use.span_of(LOWEST),
                 help="leave one of them out",
             )
-    for parameter in _OF_AN_ENCODER:
+    for own in _OF_AN_ENCODER:
         with gather.attempt():
-            if parameter.name in use.arguments and ladder is None and lowest is None:
-                _alone(use, parameter, LOWEST)
+            if own.name in use.arguments and ladder is None and lowest is None:
+                _alone(use, own, LOWEST)
     with gather.attempt():
         if lowest is not None and lowest.number > rate_bps:
             fail(
@@ -434,7 +433,7 @@ def _recording(name: Text) -> Recording:
                 help="use a part of it: it repeats for as long as the flow lasts",
             )
         key, sizes = _columns(table)
-        found = []
+        found = list[int]()
         for row in table.rows:
             cells = table.cells(row)
             if cells is None:
@@ -507,4 +506,3 @@ DECLARATION = WorkloadEntry(
     has_rate=True,
     sentence=_sentence,
 )
-

@@ -112,7 +112,10 @@ def frames(files: Mapping[str, bytes | None], way: Way, kind: Kind) -> Frames | 
     is_video = VIDEO if kind == "video" else 0
 
     def of(records: NDArray[np.void], what: int) -> NDArray[np.void]:
-        return records[(records["what"] == what) & (records["kind"] & VIDEO == is_video)]
+        chosen: NDArray[np.void] = records[
+            (records["what"] == what) & (records["kind"] & VIDEO == is_video)
+        ]
+        return chosen
 
     emitted, came, cancelled = of(theirs, EMITTED), of(ours, ARRIVED), of(theirs, CANCELLED)
     arrived_s = np.full(len(emitted), np.inf)
