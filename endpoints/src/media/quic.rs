@@ -158,7 +158,7 @@ impl Way {
     }
 
     /// What both ends tell QUIC beside what other roles do.
-    fn settle(&self, config: &mut TransportConfig, media: &Media) -> Result<(), String> {
+    fn settle(config: &mut TransportConfig, media: &Media) -> Result<(), String> {
         let window = media.options.receive_window_bytes.or(media.receive_buffer_bytes);
         let window = window.map_or(1 << 60, u64::from);
         let window = VarInt::from_u64(window).map_err(|_| format!("a window of {window} bytes"))?;
@@ -205,7 +205,7 @@ impl Way {
         let restarts = media.options.idle_restart == Some(true);
         let factory = self.cca.factory.reading(Pacing::Rate, &Marks::default(), None, restarts);
         settings.congestion_controller_factory(factory).min_mtu(mtu);
-        self.settle(&mut settings, media).map_err(Refusal::Lasting)?;
+        Self::settle(&mut settings, media).map_err(Refusal::Lasting)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(settings));
         let mut driver = Driver::new(datagrams, None, media.options.ecn).paced(self.cca.paces());
@@ -243,7 +243,7 @@ impl Way {
         if self.cca.l4s() {
             config.crypto = Arc::new(Counting { inner: config.crypto, marks });
         }
-        self.settle(&mut settings, media).map_err(Failure::Work)?;
+        Self::settle(&mut settings, media).map_err(Failure::Work)?;
         config.transport_config(Arc::new(settings));
         if let (Some(driver), None) = (&mut self.driver, self.handle) {
             self.handle = driver.accept(incoming, Arc::new(config));
@@ -261,8 +261,17 @@ impl Way {
         for Caller { incoming, .. } in incoming {
             self.accept(&end.media, incoming)?;
         }
-        match heard {
-            // Nobody is there any more, or not yet.
+        self.unless_gone(heard, end, log)
+    }
+
+    /// Ends, where nobody is there any more; before the connection is, somebody may still come.
+    fn unless_gone(
+        &self,
+        result: io::Result<()>,
+        end: &mut End,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        match result {
             Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => {
                 if self.established {
                     end.stop(None, log);
@@ -401,10 +410,9 @@ impl Way {
                     Some(quic) if self.established => self.queue.hand_over(quic),
                     _ => false,
                 };
-                if let Some(driver) = &mut self.driver {
-                    driver.flush(handle)?;
-                }
-                if !more {
+                let flushed = self.driver.as_mut().map_or(Ok(()), |driver| driver.flush(handle));
+                self.unless_gone(flushed, end, log)?;
+                if !more || end.over() {
                     break;
                 }
             }
@@ -561,7 +569,8 @@ impl Way {
                 }
                 quic.close(Instant::now(), STOPPED, Bytes::from_static(b"stopped"));
                 driver.touch(handle);
-                driver.flush(handle)?;
+                // Its last word; the other end may be gone.
+                let _ = driver.flush(handle);
             }
         }
         end.stop(None, log);
@@ -681,13 +690,11 @@ impl Queue {
     fn hand_datagram(&mut self, quic: &mut Connection, index: usize) -> bool {
         let one = &mut self.waiting[index];
         if let Some(packet) = one.pieces.pop_front() {
-            match quic.datagrams().send(packet, false) {
-                Err(SendDatagramError::Blocked(packet)) => {
-                    one.pieces.push_front(packet);
-                    return false;
-                }
-                // The path's packets have become smaller, or it is closed: lost as in the network.
-                Ok(()) | Err(_) => {}
+            // Any other error: the path's packets have become smaller, or it is closed: lost as in the
+            // network.
+            if let Err(SendDatagramError::Blocked(packet)) = quic.datagrams().send(packet, false) {
+                one.pieces.push_front(packet);
+                return false;
             }
         }
         if one.pieces.is_empty() {
@@ -701,16 +708,15 @@ impl Queue {
         let frame = self.waiting[index].frame;
         let shared = self.streams == Streams::Group && frame.video;
         let known = if shared { self.groups.get(&frame.group).copied() } else { None };
-        let stream = match self.waiting[index].stream.or(known) {
-            Some(stream) => stream,
-            None => {
-                let stream = quic.streams().open(Dir::Uni)?;
-                let _ = quic.send_stream(stream).set_priority(self.rank_of(&frame));
-                if shared {
-                    self.groups.insert(frame.group, stream);
-                }
-                stream
+        let stream = if let Some(stream) = self.waiting[index].stream.or(known) {
+            stream
+        } else {
+            let stream = quic.streams().open(Dir::Uni)?;
+            let _ = quic.send_stream(stream).set_priority(self.rank_of(&frame));
+            if shared {
+                self.groups.insert(frame.group, stream);
             }
+            stream
         };
         let one = &mut self.waiting[index];
         one.stream = Some(stream);

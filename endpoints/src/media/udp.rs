@@ -35,9 +35,10 @@ pub fn run(media: Media, log: &mut Log) -> Result<(), Failure> {
     reactor.add(&socket, Interest::Read, SOCKET)?;
     let mut end = End::new(media, log)?;
     end.begin(end.media.start_ns);
-    let transits = match end.media.is_server() {
-        true => None,
-        false => Some(Transits::create(&end.media.flow).map_err(Failure::Work)?),
+    let transits = if end.media.is_server() {
+        None
+    } else {
+        Some(Transits::create(&end.media.flow).map_err(Failure::Work)?)
     };
     let most = (end.media.packet_bytes - UDP_IP_BYTES) as usize;
     let mut way = Way {
