@@ -26,7 +26,6 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 from fairc.mechanisms.workloads.load.declaration import Load
-from fairc.mechanisms.workloads.media.declaration import Media
 
 from . import metric_lacks as lacks
 from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
@@ -167,7 +166,7 @@ def _check_frames(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterat
     """Yield which groups of pictures are longer than their flow, and deadlines that are."""
     deadline_s = float(request.options.get("deadline", 0))
     for flow in flows:
-        if flow.ends_ns is None or not isinstance(flow.flow.workload, Media):
+        if flow.ends_ns is None or flow.flow.workload.planned.records != "frames":
             continue
         lasts_s = (flow.ends_ns - flow.begins_ns) / 1e9
         group_s = flow.flow.workload.group_s

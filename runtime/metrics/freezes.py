@@ -18,17 +18,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
-from fairc.mechanisms.workloads.media.record import Frames
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.frames import Frames
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Presentation, Value, window
-from .media import Nothing, counted, kind_of, of_media, workload_of
+from .media import Nothing, counted, of_media
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ SHARE = Value(
     shown=Presentation(is_percent=True),
 )
 VALUES = (COUNT, TIME, SHARE)
+VIDEO = {"kind": "video"}
 LAST = 30
 LEAST_S = 0.15
 
@@ -81,14 +83,12 @@ def freezes_s(shown: Floats, usual_s: float, end_s: float) -> Iterator[float]:
 def _of_flow(
     measurement: Measurement, flow: FlowRecord, request: MetricRequest
 ) -> tuple[MetricValue, ...]:
-    video = workload_of(flow).video
-    if video is None or kind_of(flow, request) != "video":
-        raise Nothing("the flow has no video")
-    shown = shown_s(counted(measurement, flow, request))
+    video = counted(measurement, flow, replace(request, options={**request.options, **VIDEO}))
+    shown = shown_s(video)
     if not len(shown):
         raise Nothing("no frame of the video could be shown")
     _, end_s = window(measurement, flow)
-    found = list(freezes_s(shown, 1 / video.frames_per_s, max(end_s, float(shown[-1]))))
+    found = list(freezes_s(shown, video.interval_s, max(end_s, float(shown[-1]))))
     lasts_s = max(end_s, float(shown[-1])) - float(shown[0])
     return (
         COUNT.of(len(found), flow.name),

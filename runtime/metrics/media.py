@@ -10,16 +10,15 @@ however old it is, and counts as late.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
-from fairc.mechanisms.workloads.media.cell import MediaWorkload
-from fairc.mechanisms.workloads.media.record import Frames, Kind, Way, frames
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.frames import Frames, Kind, Way
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Value, inactive
@@ -28,43 +27,29 @@ Bools = NDArray[np.bool_]
 
 ON_ITS_WAY_S = 1.0
 """How old a frame is that can be called lost."""
-RELIABLE = ("stream", "frame", "group")
-"""What loses no frame by itself (`MediaWorkload.carried`)."""
 
 
 class Nothing(Exception):
     """A flow has no such frames; its text is the reason."""
 
 
-def workload_of(flow: FlowRecord) -> MediaWorkload:
-    """Return the media of a flow. Raises Nothing."""
-    if not isinstance(flow.plan.workload, MediaWorkload):
-        raise Nothing("the flow sends no media")
-    return flow.plan.workload
-
-
-def kind_of(flow: FlowRecord, request: MetricRequest) -> Kind:
-    """Return which frames are meant. Raises Nothing."""
-    media = workload_of(flow)
-    has: Mapping[str, bool] = {
-        "video": media.video is not None,
-        "audio": media.audio_bytes is not None,
-    }
-    asked = request.options.get("kind")
-    kind = str(asked) if asked else "video" if has["video"] else "audio"
-    if not has[kind]:
-        raise Nothing(f"the flow has no {kind}")
-    return cast(Kind, kind)
-
-
 def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) -> Frames:
     """Return the frames that count, those that are left out in the end included. Raises Nothing."""
-    kind, way = kind_of(flow, request), cast(Way, str(request.options.get("way", "down")))
-    if way == "up" and not workload_of(flow).both:
-        raise Nothing("the client of the flow sends nothing")
-    found = frames(flow.endpoints.files, way, kind)
-    if found is None:
-        raise Nothing("an end of the flow did not say what became of its frames")
+    if flow.plan.workload.records != "frames":
+        raise Nothing("the flow sends no media")
+    every, way = flow.endpoints.frames, cast(Way, str(request.options.get("way", "down")))
+    kinds = [kind for of, kind in every if of == way]
+    if not kinds:
+        raise Nothing(
+            "the client of the flow sends nothing"
+            if any(of == "down" for of, _ in every)
+            else "an end of the flow did not say what became of its frames"
+        )
+    usual = "video" if "video" in kinds else "audio"
+    kind = cast(Kind, str(request.options.get("kind", usual)))
+    if kind not in kinds:
+        raise Nothing(f"the flow has no {kind}")
+    found = every[way, kind]
     found = found.select(measurement.counts(found.captured_s) & (found.captured_s < flow.end_s))
     if not len(found):
         raise Nothing(
@@ -76,8 +61,7 @@ def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) 
 def lost(flow: FlowRecord, found: Frames) -> Bools:
     """Return which frames were lost."""
     old = found.captured_s < flow.end_s - ON_ITS_WAY_S
-    reliable = workload_of(flow).carried in RELIABLE
-    return ~found.there & ~found.cancelled & old & (not reliable)
+    return ~found.there & ~found.cancelled & old & (not found.reliable)
 
 
 def unfinished(flow: FlowRecord, found: Frames) -> Bools:
@@ -85,7 +69,6 @@ def unfinished(flow: FlowRecord, found: Frames) -> Bools:
     return ~found.there & ~found.cancelled & ~lost(flow, found)
 
 
-Numbers = Sequence[float | None]
 Compute = Callable[[Measurement, FlowRecord, MetricRequest], Sequence[MetricValue]]
 
 

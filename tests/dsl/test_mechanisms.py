@@ -39,7 +39,7 @@ STAYING = {
     "runtime/calibration/cases.py": {"red"},  # a case with this queue
 }
 """File -> the names in it that have a reason to be there."""
-REMOVED = ("prio", "red", "cake", "ping", "program", "video")
+REMOVED = ("prio", "red", "cake", "ping", "program", "video", "media")
 
 SPEC = """fexp 1
 experiment core {

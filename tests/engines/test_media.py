@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from specs import only_cell_of
 
 from fairc.compiler.plan import MetricRequest
-from fairc.mechanisms.workloads.media.record import Frames, Kind, Way, frames
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.frames import Frames, Kind, Way
 from fairc.runtime.metrics import METRICS
 
 NEAR_S = 2e-6
@@ -35,9 +35,7 @@ def _measured(engine: Engine, folder: Path, text: str) -> Measurement:
 
 
 def _frames(measured: Measurement, way: Way = "down", kind: Kind = "video") -> Frames:
-    found = frames(flow_of(measured, "call").endpoints.files, way, kind)
-    assert found is not None
-    return found
+    return flow_of(measured, "call").endpoints.frames[way, kind]
 
 
 def _values(measured: Measurement, metric: str, **options: float | str) -> dict[str, float | None]:

@@ -214,7 +214,7 @@ mod tests {
         let lengths: Vec<usize> = cut.iter().map(|packet| packet.len() - RTP_BYTES).collect();
         assert_eq!(lengths, [833, 834, 834]);
         assert_eq!(cut[0][..2], [0x80, 97]);
-        assert_eq!(cut[2][..4], [0x80, 0x80 | 97, 0, 2]);
+        assert_eq!(cut[2][..4], [0x80, 0xe1, 0, 2]);
         assert_eq!(cut[2][4..8], 90_000_u32.to_be_bytes());
         let parts: Vec<Part> = cut.iter().map(|packet| Part::of_packet(packet).unwrap()).collect();
         assert_eq!(parts[1].place, (1, 3));

@@ -8,8 +8,7 @@ one way together say what became of each frame.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,10 @@ from fairc.cell.model import Cell, Flow
 from fairc.runtime.measurement import endpoints
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending, field
 from fairc.runtime.measurement.endpoints import Endpoints, by_event
+from fairc.runtime.measurement.frames import Frames, Kind, Way
 from fairc.runtime.measurement.pcap import Capture
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from .cell import MediaWorkload
 
 RECORD = np.dtype(
     [
@@ -33,50 +31,8 @@ RECORD = np.dtype(
 EMITTED, ARRIVED, CANCELLED = 0, 1, 2
 VIDEO, KEY = 1, 2
 SIDES = ("server", "client")
-
-Way = Literal["down", "up"]
-Kind = Literal["audio", "video"]
-
-
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """The frames of one kind on one way, in the order of their capture; each of shape (frames,).
-
-    captured_s: s after the epoch. arrived_s: when the last bit of it was there; infinite: never.
-    group: from 0. key: whether it begins one. cancelled: whether its group was, before it was
-    there.
-    """
-
-    captured_s: Floats
-    arrived_s: Floats
-    bytes: Int64s
-    group: Int64s
-    key: Bools
-    cancelled: Bools
-
-    def __len__(self) -> int:
-        return len(self.captured_s)
-
-    @property
-    def there(self) -> Bools:
-        """Which have come, whole."""
-        return np.isfinite(self.arrived_s)
-
-    @property
-    def delay_s(self) -> Floats:
-        """From capture to complete reception, s; infinite: it never came."""
-        return self.arrived_s - self.captured_s
-
-    def select(self, which: Bools) -> Frames:
-        """Return some of them."""
-        return Frames(
-            self.captured_s[which],
-            self.arrived_s[which],
-            self.bytes[which],
-            self.group[which],
-            self.key[which],
-            self.cancelled[which],
-        )
+RELIABLE = ("stream", "frame", "group")
+"""What loses no frame by itself (`MediaWorkload.carried`)."""
 
 
 def load(
@@ -88,27 +44,49 @@ def load(
 ) -> Endpoints:
     """Read what both ends of a flow left behind. Raises ArtefactError."""
     found = endpoints.load(artefacts, flow, ending.ended_ns * NS)
-    files: dict[str, bytes | None] = {}
+    workload = flow.workload
+    assert isinstance(workload, MediaWorkload)
+    records = dict[str, NDArray[np.void]]()
     for side in SIDES:
         log, name = f"{flow.name}.{side}.ndjson", f"{flow.name}.{side}.frames"
         for event in by_event(artefacts.lines(log))["framed"]:
             content = artefacts.content(name)
             if len(content) != RECORD.itemsize * field(event, "records", log):
                 raise ArtefactError(f"{name} does not have the records that {log} says")
-            files[f"{side}.frames"] = content
-    return replace(found, files=files)
+            records[side] = np.frombuffer(content, RECORD)
+    intervals_s: dict[Kind, float] = {}
+    if workload.audio_bytes is not None:
+        intervals_s["audio"] = workload.audio_every_ns * NS
+    if workload.video is not None:
+        intervals_s["video"] = 1 / workload.video.frames_per_s
+    ways: dict[Way, tuple[str, str]] = {"down": ("server", "client")}
+    if workload.both:
+        ways["up"] = "client", "server"
+    return replace(
+        found,
+        frames={
+            (way, kind): _frames(
+                *(records[side] for side in sides),
+                kind=kind,
+                interval_s=interval_s,
+                reliable=workload.carried in RELIABLE,
+            )
+            for way, sides in ways.items()
+            for kind, interval_s in intervals_s.items()
+            if records.keys() >= {*sides}
+        },
+    )
 
 
-def frames(files: Mapping[str, bytes | None], way: Way, kind: Kind) -> Frames | None:
-    """Return the frames of a kind on a way; None: an end did not complete its file.
-
-    files: of the flow's ends.
-    """
-    sides = SIDES if way == "down" else SIDES[::-1]
-    sent, received = (files.get(f"{side}.frames") for side in sides)
-    if sent is None or received is None:
-        return None
-    theirs, ours = np.frombuffer(sent, RECORD), np.frombuffer(received, RECORD)
+def _frames(
+    theirs: NDArray[np.void],
+    ours: NDArray[np.void],
+    *,
+    kind: Kind,
+    interval_s: float,
+    reliable: bool,
+) -> Frames:
+    """Return what became of the frames of a kind, by the records of its sender and receiver."""
     is_video = VIDEO if kind == "video" else 0
 
     def of(records: NDArray[np.void], what: int) -> NDArray[np.void]:
@@ -131,4 +109,6 @@ def frames(files: Mapping[str, bytes | None], way: Way, kind: Kind) -> Frames | 
         group=group,
         key=emitted["kind"] & KEY != 0,
         cancelled=of_cancelled & ~np.isfinite(arrived_s),
+        interval_s=interval_s,
+        reliable=reliable,
     )
