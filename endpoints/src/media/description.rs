@@ -2,7 +2,6 @@
 
 use crate::description::{stops_after_starts, Description, SHORTEST_PERIOD};
 use crate::json::{or_null, text, whole, whole_or_null, within};
-use crate::media::wire::PART_BYTES;
 use crate::options::TransportOptions;
 use crate::quic::description::{file_name, Cca, Controller};
 use crate::workload::{LARGEST_PACKET, MAX_BUFFER, MAX_RATE_BPS};
@@ -11,6 +10,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The least packet, bytes of IP: headers, what a packet tells, and some data.
 const LEAST_PACKET: i64 = 128;
+/// What a part of a frame begins with, bytes.
+pub const PART_BYTES: usize = 20;
 /// The least frame, bytes: what each of its packets tells.
 pub const LEAST_FRAME: i64 = PART_BYTES as i64;
 /// The largest frame, bytes.

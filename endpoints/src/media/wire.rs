@@ -4,14 +4,13 @@
 //! 3550, section 5.1), and the marker bit on the last one. The first bytes of each packet's payload
 //! say which part of which frame it is; in streams, the first bytes of each frame do.
 
+use crate::media::description::{LARGEST_FRAME, PART_BYTES};
 use crate::media::encoder::Frame;
 use bytes::{Bytes, BytesMut};
 use std::collections::BTreeMap;
 
 /// The header of RTP, bytes.
 pub const RTP_BYTES: usize = 12;
-/// What a part of a frame begins with, bytes.
-pub const PART_BYTES: usize = 20;
 /// Before each frame in a stream that holds several: its length, bytes.
 pub const LENGTH_BYTES: usize = 4;
 /// Payload types of audio and video: dynamic ones (RFC 3551, section 3).
@@ -182,7 +181,7 @@ impl Unpacked {
             return Ok(None);
         };
         let all = LENGTH_BYTES + length as usize;
-        if length as usize > super::description::LARGEST_FRAME as usize {
+        if length as usize > LARGEST_FRAME as usize {
             return Err(format!("a frame of {length} bytes has come"));
         }
         if self.bytes.len() < all {
