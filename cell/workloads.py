@@ -113,8 +113,8 @@ class Workload(Part):
     each datagram at once, so that packets show round trips. adapts: whether what it sends depends
     on what it got before, so that it is not known how much it wants on average. steady: whether all
     of a flow's connections open at once, and send full packets. records: what there is a record of
-    for each of: `videos`, `transfers` that users wait for, page `loads`, `frames`; empty: of
-    nothing.
+    for each of: `videos`, `transfers` that users wait for, page `loads`, `captured` frames;
+    empty: of nothing.
     """
 
     greedy: ClassVar[bool] = False

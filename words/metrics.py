@@ -86,7 +86,7 @@ def _records(kind: str) -> Callable[[Sequence[Flow]], bool]:
 
 
 _VIDEO = Need("plays a video", _records("videos"))
-_MEDIA = Need("sends media", _records("frames"))
+_MEDIA = Need("sends media", _records("captured"))
 _FRAMES = (
     FLOW,
     P(
@@ -166,7 +166,7 @@ def _check_frames(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterat
     """Yield which groups of pictures are longer than their flow, and deadlines that are."""
     deadline_s = float(request.options.get("deadline", 0))
     for flow in flows:
-        if flow.ends_ns is None or flow.flow.workload.planned.records != "frames":
+        if flow.ends_ns is None or flow.flow.workload.planned.records != "captured":
             continue
         lasts_s = (flow.ends_ns - flow.begins_ns) / 1e9
         group_s = flow.flow.workload.group_s

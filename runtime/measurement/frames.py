@@ -15,6 +15,8 @@ Bools = NDArray[np.bool_]
 Way = Literal["down", "up"]
 """From the server to the client, or back."""
 Kind = Literal["audio", "video"]
+KINDS: tuple[Kind, ...] = ("video", "audio")
+"""What is meant first where none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

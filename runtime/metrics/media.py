@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.frames import Frames, Kind, Way
+from fairc.runtime.measurement.frames import KINDS, Frames, Kind, Way
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Value, inactive
@@ -35,7 +35,7 @@ class Nothing(Exception):
 
 def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) -> Frames:
     """Return the frames that count, those that are left out in the end included. Raises Nothing."""
-    if flow.plan.workload.records != "frames":
+    if flow.plan.workload.records != "captured":
         raise Nothing("the flow sends no media")
     every, way = flow.endpoints.frames, cast(Way, str(request.options.get("way", "down")))
     kinds = [kind for of, kind in every if of == way]
@@ -45,7 +45,7 @@ def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) 
             if any(of == "down" for of, _ in every)
             else "an end of the flow did not say what became of its frames"
         )
-    usual = "video" if "video" in kinds else "audio"
+    usual = next(kind for kind in KINDS if kind in kinds)
     kind = cast(Kind, str(request.options.get("kind", usual)))
     if kind not in kinds:
         raise Nothing(f"the flow has no {kind}")
@@ -81,7 +81,7 @@ def of_media(
     """Return what `compute` gives of each requested flow; it may raise Nothing."""
     flows = measurement.sessions(request.sessions)
     if not request.sessions:
-        flows = tuple(f for f in flows if f.plan.workload.records == "frames")
+        flows = tuple(f for f in flows if f.plan.workload.records == "captured")
     if not flows:
         return tuple(value.of(None, None, "no flow sends media") for value in values)
     given: list[MetricValue] = []

@@ -90,7 +90,7 @@ class MediaWorkload(Workload):
 
     paced = True
     adapts = True
-    records = "frames"
+    records = "captured"
     transports = ("tcp", "quic", "udp")
     kind: Literal["media"] = "media"
     audio_bytes: FrameBytes | None = field(default=None, metadata=UNLESS_ABSENT)

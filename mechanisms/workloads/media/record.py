@@ -30,6 +30,7 @@ RECORD = np.dtype(
 )
 EMITTED, ARRIVED, CANCELLED = 0, 1, 2
 VIDEO, KEY = 1, 2
+OF_KINDS: Mapping[Kind, int] = {"audio": 0, "video": VIDEO}
 SIDES = ("server", "client")
 RELIABLE = ("stream", "frame", "group")
 """What loses no frame by itself (`MediaWorkload.carried`)."""
@@ -87,11 +88,10 @@ def _frames(
     reliable: bool,
 ) -> Frames:
     """Return what became of the frames of a kind, by the records of its sender and receiver."""
-    is_video = VIDEO if kind == "video" else 0
 
     def of(records: NDArray[np.void], what: int) -> NDArray[np.void]:
         chosen: NDArray[np.void] = records[
-            (records["what"] == what) & (records["kind"] & VIDEO == is_video)
+            (records["what"] == what) & (records["kind"] & VIDEO == OF_KINDS[kind])
         ]
         return chosen
 
