@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,6 @@ SHARE = Value(
     shown=Presentation(is_percent=True),
 )
 VALUES = (COUNT, TIME, SHARE)
-VIDEO = {"kind": "video"}
 LAST = 30
 LEAST_S = 0.15
 
@@ -83,7 +81,7 @@ def freezes_s(shown: Floats, usual_s: float, end_s: float) -> Iterator[float]:
 def _of_flow(
     measurement: Measurement, flow: FlowRecord, request: MetricRequest
 ) -> tuple[MetricValue, ...]:
-    video = counted(measurement, flow, replace(request, options={**request.options, **VIDEO}))
+    video = counted(measurement, flow, request, "video")
     shown = shown_s(video)
     if not len(shown):
         raise Nothing("no frame of the video could be shown")

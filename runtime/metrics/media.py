@@ -33,8 +33,13 @@ class Nothing(Exception):
     """A flow has no such frames; its text is the reason."""
 
 
-def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) -> Frames:
-    """Return the frames that count, those that are left out in the end included. Raises Nothing."""
+def counted(
+    measurement: Measurement, flow: FlowRecord, request: MetricRequest, only: Kind | None = None
+) -> Frames:
+    """Return the frames that count, those that are left out in the end included.
+
+    only: their kind, whatever the request says. Raises Nothing.
+    """
     if flow.plan.workload.records != "captured":
         raise Nothing("the flow sends no media")
     every, way = flow.endpoints.frames, cast(Way, str(request.options.get("way", "down")))
@@ -46,7 +51,7 @@ def counted(measurement: Measurement, flow: FlowRecord, request: MetricRequest) 
             else "an end of the flow did not say what became of its frames"
         )
     usual = next(kind for kind in KINDS if kind in kinds)
-    kind = cast(Kind, str(request.options.get("kind", usual)))
+    kind = only or cast(Kind, str(request.options.get("kind", usual)))
     if kind not in kinds:
         raise Nothing(f"the flow has no {kind}")
     found = every[way, kind]

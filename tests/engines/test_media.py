@@ -105,17 +105,17 @@ def test_a_frame_takes_its_transmissions_and_the_propagation(
     assert set(audio.bytes.tolist()) == {80}
     # Frames of audio are captured with those of video every 100 ms, and lie ahead of them.
     shares = np.isin(np.round(video.captured_s, 6), np.round(audio.captured_s, 6))
-    for key, size in ((True, KEY_BYTES), (False, OTHER_BYTES)):
-        found = video.delay_s[(video.key == key) & video.there & ~shares]
-        assert found == pytest.approx(taken_s(_packets(size)), abs=NEAR_S)
-    first = video.delay_s[0] if way == "down" else None
-    if first is not None:  # audio first: its packet of 134 B, then all of the video's
-        after = 8 * 134 / 100e6 + (8 * 134 + sum(8 * s for s in _packets(KEY_BYTES))) / 10e6
-        assert first == pytest.approx(after + 0.02, abs=NEAR_S)
-    alone = ~np.isin(np.round(audio.captured_s * 30) / 30, np.round(video.captured_s, 9))
-    quiet = audio.there & alone
+    found = video.delay_s[~video.key & video.there & ~shares]
+    assert len(found) > 70
+    assert found == pytest.approx(taken_s(_packets(OTHER_BYTES)), abs=NEAR_S)
+    # Both key frames are behind one of audio, of 134 B, in the order of its packets.
+    packets = _packets(KEY_BYTES)
+    ahead_s = taken_s([134, *packets])
+    assert video.delay_s[video.key] == pytest.approx(ahead_s, abs=NEAR_S)
+    quiet = audio.there.copy()
     for captured_s in video.captured_s:  # what a frame of video may delay
         quiet &= ~((audio.captured_s > captured_s - 1e-3) & (audio.captured_s < captured_s + 0.02))
+    assert quiet.sum() > 30
     assert audio.delay_s[quiet] == pytest.approx(taken_s([134]), abs=NEAR_S)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fairc.runtime.measurement.frames import Frames
 from fairc.runtime.metrics.freezes import freezes_s, shown_s
@@ -23,6 +26,10 @@ def _frames(captured_s: list[float], arrived_s: list[float], group: list[int]) -
         interval_s=0.1,
         reliable=False,
     )
+
+
+def _times(*parts: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    return np.concatenate(parts).astype(np.float64)
 
 
 def test_a_frame_waits_for_those_that_it_refers_to() -> None:
@@ -51,11 +58,11 @@ def test_a_group_without_its_key_frame_is_not_shown() -> None:
 
 def test_a_freeze_is_three_usual_intervals_and_at_least_150_ms_more() -> None:
     """With a mean of 100 ms: 300 ms. With one of 20 ms: 170 ms. The mean takes freezes in."""
-    even = np.arange(40) * 0.1
+    even = _times(np.arange(40) * 0.1)
     assert list(freezes_s(even, 0.1, 4.0)) == []
-    gap = np.append(even, even[-1] + 0.31 + np.arange(3) * 0.1)
+    gap = _times(even, even[-1] + 0.31 + np.arange(3) * 0.1)
     assert list(freezes_s(gap, 0.1, gap[-1])) == pytest.approx([0.31])
-    fast = np.append(np.arange(40) * 0.02, 0.78 + np.array([0.165, 0.165 + 0.18]))
+    fast = _times(np.arange(40) * 0.02, 0.78 + np.array([0.165, 0.165 + 0.18]))
     mean_s = (29 * 0.02 + 0.165) / 30
     assert mean_s + 0.15 < 0.18
     assert list(freezes_s(fast, 0.02, fast[-1])) == pytest.approx([0.18])

@@ -459,10 +459,10 @@ def _recording(name: Text) -> Recording:
 
 def _columns(table: Table) -> tuple[Column | None, Column]:
     """Return the column of key frames, if there is one, and that of sizes."""
-    columns = table.columns
+    first, *others = columns = table.columns
     named = {column.stem.casefold(): column for column in columns}
-    key = named.get("key", columns[1] if not table.has_header and len(columns) > 1 else None)
-    sizes = next((named[name] for name in ("bytes", "size") if name in named), columns[0])
+    key = named.get("key", others[0] if others and not table.has_header else None)
+    sizes = next((named[name] for name in ("bytes", "size") if name in named), first)
     if sizes is key:
         table.fault(table.top, "has no column of sizes", kind="columns")
     told = unit(sizes.unit)
