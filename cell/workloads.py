@@ -99,7 +99,8 @@ class Workload(Part):
     each datagram at once, so that packets show round trips. adapts: whether what it sends depends
     on what it got before, so that it is not known how much it wants on average. steady: whether all
     of a flow's connections open at once, and send full packets. records: what there is a record of
-    for each of: `videos`, `transfers` that users wait for, page `loads`; empty: of nothing.
+    for each of: `videos`, `transfers` that users wait for, page `loads`, `captured` frames; empty:
+    of nothing.
     pauses: whether it does nothing in between, so that its own time is in addition to that of its
     bytes, and congestion control begins anew. of_payload: whether what it offers is payload, not
     packets. opened: how many connections each of a flow's opens at a time. runs_commands: whether

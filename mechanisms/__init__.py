@@ -44,6 +44,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "load",
         "iperf3",
         "program",
+        "media",
     ),
     "devices": ("pep",),
 }

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairc.cell.workloads import BROWSER
-from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import (
     A_POSITIVE_SHARE,
@@ -86,6 +86,17 @@ def _records(kind: str) -> Callable[[Sequence[Flow]], bool]:
 
 
 _VIDEO = Need("plays a video", _records("videos"))
+_MEDIA = Need("sends media", _records("captured"))
+_FRAMES = (
+    FLOW,
+    P(
+        "kind",
+        Words("kind", ("video", "audio")),
+        "which frames",
+        otherwise="of the video, or without one of the audio",
+    ),
+    P("way", Words("way", ("down", "up")), "from the server to the client, or back", "down"),
+)
 _PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.own_code is not None))
 _LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
 _LOAD = Need(
@@ -149,6 +160,31 @@ def _check_recovery(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iter
             f" after {max(ends_ns) / 1e9:g} s",
             help="name an earlier `after`, or make the cell longer",
         )
+
+
+def _check_frames(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterator[Diagnostic]:
+    """Yield which groups of pictures are longer than their flow, and deadlines that are."""
+    deadline_s = float(request.options.get("deadline", 0))
+    for flow in flows:
+        if flow.ends_ns is None or flow.flow.workload.planned.records != "captured":
+            continue
+        lasts_s = (flow.ends_ns - flow.begins_ns) / 1e9
+        group_s = flow.flow.workload.group_s
+        if group_s > lasts_s:
+            yield Diagnostic(
+                "group-too-long",
+                f"a group of pictures of `{flow.flow.label}` does not end while it is measured",
+                notes=(f"a group lasts {group_s:g} s, it is measured for {lasts_s:g} s",),
+                help="write a shorter `group`, or make the cell longer",
+                severity=Severity.WARNING,
+            )
+        if deadline_s >= lasts_s:
+            yield Diagnostic(
+                "empty-window",
+                f"no frame of `{flow.flow.label}` is measured for as long as the deadline",
+                notes=(f"the deadline is {deadline_s:g} s, it is measured for {lasts_s:g} s",),
+                help="write a shorter `deadline`, or make the cell longer",
+            )
 
 
 LATENCY = (
@@ -592,6 +628,53 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_VIDEO,
             units={"time": "s"},
             better="less",
+        ),
+        _metric(
+            "frame_delay",
+            "s",
+            "Time from the capture of a frame to its complete reception",
+            *_FRAMES,
+            P("deadline", A_POSITIVE_TIME, "after which a frame is late", "150ms"),
+            *WINDOW,
+            values=("mean", *_PERCENTILES, "min", "max", "late"),
+            units={"late": "1"},
+            need=_MEDIA,
+            better="less",
+            check=_check_frames,
+        ),
+        _metric(
+            "frames",
+            "1",
+            "Frames and groups of pictures that were lost or cancelled",
+            *_FRAMES,
+            *WINDOW,
+            values=("lost", "cancelled", "groups_lost", "groups_cancelled", "count", "groups"),
+            need=_MEDIA,
+            better="less",
+            check=_check_frames,
+        ),
+        _metric(
+            "freezes",
+            "1",
+            "Freezes of a video",
+            FLOW,
+            _FRAMES[-1],
+            *WINDOW,
+            values=("count", "time", "share"),
+            units={"time": "s"},
+            need=_MEDIA,
+            better="less",
+        ),
+        _metric(
+            "media_rate",
+            "bit/s",
+            "Rate of the frames that come whole",
+            *_FRAMES,
+            *WINDOW,
+            values=("sent",),
+            need=_MEDIA,
+            is_level=True,
+            better="more",
         ),
         _metric(
             "startup",

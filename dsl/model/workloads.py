@@ -172,6 +172,11 @@ class Workload(ABC):
         return self.size_bytes is not None
 
     @property
+    def group_s(self) -> float:
+        """How long a group of its frames lasts, s; 0: there are none, or of no fixed length."""
+        return 0.0
+
+    @property
     def inputs(self) -> tuple[Input, ...]:
         """The files that it depends on."""
         return ()

@@ -22,6 +22,7 @@ mod events;
 mod failure;
 mod headers;
 mod json;
+mod media;
 mod mptcp;
 mod network;
 mod options;

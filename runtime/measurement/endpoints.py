@@ -16,6 +16,7 @@ from fairc.compiler.plan import Flow
 from . import applications, qlog, round_trips, samples, transits
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
+from .frames import Frames, Kind, Way
 from .loads import PageLoad
 from .samples import Samples
 from .transits import Transits
@@ -89,7 +90,8 @@ class Endpoints:
     how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and
     their acknowledgements (`round_trips.RECORD`), None without one. transits: of the datagrams of a
     UDP flow, None if its client does not say. errors: the failures that the programs reported.
-    files: what programs of the user's own left behind .
+    files: what programs of the user's own left behind. frames: of media, by way and kind; those of
+    which both ends said what became of them.
     """
 
     opened_s: Mapping[int, float]
@@ -113,6 +115,7 @@ class Endpoints:
     given_up: tuple[ConnectionEnd, ...] = ()
     transits: Transits | None = None
     files: Mapping[str, bytes | None] = field_of(default_factory=dict)
+    frames: Mapping[tuple[Way, Kind], Frames] = field_of(default_factory=dict)
 
 
 def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:

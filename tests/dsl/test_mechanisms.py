@@ -38,6 +38,9 @@ STAYING = {
     "runtime/calibration/cases.py": {"red", "iperf3"},  # cases with these
     "runtime/calibration/programs.py": {"iperf3"},  # the same
     "runtime/vm/recipe.py": {"iperf3"},  # a package of Debian
+    "words/metrics.py": {"video"},  # a kind of frames, as in the following
+    "runtime/measurement/frames.py": {"video"},
+    "runtime/metrics/freezes.py": {"video"},
     "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
@@ -45,7 +48,9 @@ EVERYDAY = {"file", "load", "requests"}
 """Names that mean something else as well: as words they say nothing, in imports they do."""
 REMOVED = {
     "queues": ("prio", "red", "cake"),
-    "workloads": ("file", "iperf3", "load", "onoff", "ping", "program", "requests", "video"),
+    "workloads": (
+        *("file", "iperf3", "load", "media", "onoff", "ping", "program", "requests", "video"),
+    ),
     "devices": ("pep",),
 }
 

@@ -21,6 +21,7 @@ pub mod web_server;
 
 use crate::events::Log;
 use crate::failure::Failure;
+use crate::media;
 
 /// Something that this program can do.
 pub struct Role {
@@ -43,6 +44,16 @@ pub const ROLES: &[Role] = &[
         name: "tcp-client",
         help: "opens TCP connections, requests data and counts it",
         run: tcp_client::run,
+    },
+    Role {
+        name: "media-server",
+        help: "sends frames of audio and video, and takes them",
+        run: media::run,
+    },
+    Role {
+        name: "media-client",
+        help: "asks for frames of audio and video, takes them, and may send its own",
+        run: media::run,
     },
     Role { name: "udp-server", help: "sends UDP datagrams on schedule", run: udp_server::run },
     Role { name: "udp-client", help: "counts the UDP datagrams that arrive", run: udp_client::run },

@@ -1,0 +1,104 @@
+"""Time from the capture of a frame, when the encoder emits it, to its complete reception.
+
+    delay(f) = t_whole(f) - t_captured(f)
+
+over the frames f that count and came. t_whole: when the receiving program has the last byte of it:
+over UDP and in datagrams when its last packet comes, in streams of TCP and QUIC when all before it
+in the stream is there, too. `frame_delay.late` is the share of the frames that were not there
+`deadline` after their capture (default 150 ms, ITU-T G.114): later ones, lost ones and cancelled
+ones; those captured less than that before the flow's end are left out.
+
+`kind` and `way` say which frames count: of the video where there is one, else of the audio;
+`way: up` are those from the client to the server. Frames count that were captured while the cell is
+measured. One that never came has no delay: `frames` counts those. Percentiles interpolate linearly.
+The curve `distribution` has the whole distribution, as of `one_way_delay`.
+
+Unit: s (frame_delay.late: 1). Source: RFC 8836, section 2 (delay of interactive media); ITU-T
+G.114, 2003 (150 ms); Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
+"""
+
+from __future__ import annotations
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.measurement.series import Curve
+
+from .base import Distribution, Metric, Presentation, Value
+from .distribution import distribution, percentile_values, percentiles
+from .media import Nothing, counted, of_media, unfinished
+
+_LEFT = "frames had not come when the flow ended and are left out"
+MEAN = Value("frame_delay.mean", "s", "mean time from capture to complete reception", _LEFT)
+MIN = Value("frame_delay.min", "s", "shortest time from capture to complete reception")
+MAX = Value("frame_delay.max", "s", "longest time from capture to complete reception", _LEFT)
+PERCENTILES = percentile_values("frame_delay", "s", "the time from capture to complete reception")
+LATE = Value(
+    "frame_delay.late",
+    "1",
+    "share of the frames that were not there by the deadline",
+    shown=Presentation(is_percent=True),
+)
+VALUES = (MEAN, *PERCENTILES, MIN, MAX, LATE)
+DEADLINE_S = 0.15
+
+
+def _of_flow(
+    measurement: Measurement, flow: FlowRecord, request: MetricRequest
+) -> tuple[MetricValue, ...]:
+    found = counted(measurement, flow, request)
+    deadline_s = float(request.options.get("deadline", DEADLINE_S))
+    known = found.captured_s < flow.end_s - deadline_s
+    late = None
+    if known.any():
+        late = float((found.delay_s[known] > deadline_s).mean())
+    of_late = LATE.of(late, flow.name, "all frames were captured too shortly before the end")
+    delays = found.delay_s[found.there]
+    if not len(delays):
+        reason = "no frame came"
+        return (*(value.of(None, flow.name, reason) for value in VALUES[:-1]), of_late)
+    numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
+    left_out = int(unfinished(flow, found).sum()), len(found)
+    return (
+        *(
+            value.of(float(n), flow.name, censored=left_out if value.censoring else (0, 0))
+            for value, n in zip(VALUES, numbers, strict=False)
+        ),
+        of_late,
+    )
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the delays of the requested flows (default: all that send media)."""
+    return of_media(measurement, request, VALUES, _of_flow)
+
+
+def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+    """Return the distribution of each requested flow; none for a flow of which no frame came."""
+    found = []
+    for flow in measurement.sessions(request.sessions):
+        try:
+            seen = counted(measurement, flow, request)
+        except Nothing:
+            continue
+        if seen.there.any():
+            found.append(distribution("frame_delay", flow.name, seen.delay_s[seen.there]))
+    return tuple(found)
+
+
+METRIC = Metric(
+    "frame_delay",
+    VALUES,
+    compute,
+    curves=curves,
+    distribution=Distribution(
+        table="curves",
+        column="x",
+        where="curve = 'distribution' AND metric = 'frame_delay{mark}'",
+        there="frame_delay.mean",
+        things="frames that came of those captured {when}",
+        word="frames",
+        took="took at most this long",
+        counted="scale",
+    ),
+)
