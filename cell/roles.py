@@ -209,6 +209,9 @@ def _common(flow: Flow, cell: Cell) -> Fields:
     options, workload = flow.options, flow.workload.plain()
     if isinstance(flow.workload, OnOffWorkload) and cell.processing_ns:
         workload["vary_gaps"] = True
+    unsent: Fields = {}
+    if options.notsent_lowat_bytes is not None:
+        unsent["notsent_lowat_bytes"] = options.notsent_lowat_bytes
     return {
         "flow": flow.name,
         "address": flow.address,
@@ -223,6 +226,7 @@ def _common(flow: Flow, cell: Cell) -> Fields:
             "pacing": options.pacing,
             "fast_open": options.fast_open,
             "idle_restart": options.idle_restart,
+            **unsent,
         },
         "starts_ns": list(flow.starts_ns),
     }

@@ -92,7 +92,10 @@ class Event:
     """New values of a link from begin_ns on, ns after the start of the cell; None: unchanged.
 
     length_ns: how long they hold; None: until others follow.
-    period_ns: the time from one beginning to the next; None: it happens once.
+    period_ns: the time from one beginning to the next; None: it happens once, or `pause` says.
+    pause: from begin_ns, and from each end, to the next beginning, s; length: instead of length_ns,
+    s. Each time draws anew.
+    apart: whether each direction of a link draws its own.
     ramp_ns: how long the values take to get there from what they were.
     rate: bit/s, 0: packets wait; delay: s; loss, reorder: probabilities. Each time draws anew.
     bursts: the chain whose stationary loss the loss is.
@@ -103,6 +106,9 @@ class Event:
     span: Span
     length_ns: int | None = None
     period_ns: int | None = None
+    pause: Distribution | None = None
+    length: Distribution | None = None
+    apart: bool = False
     ramp_ns: int = 0
     rate: Distribution | None = None
     delay: Distribution | None = None
@@ -114,7 +120,7 @@ class Event:
     @property
     def drawn(self) -> tuple[Distribution, ...]:
         """The distributions of its values."""
-        every = (self.rate, self.delay, self.loss, self.reorder)
+        every = (self.pause, self.length, self.rate, self.delay, self.loss, self.reorder)
         return tuple(one for one in every if one is not None)
 
 

@@ -22,6 +22,7 @@ from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.mechanisms.queues.discipline import queue_of
+from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
@@ -375,6 +376,9 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     policed = settings.given(keys.POLICER)
     bursts = loss.bursts if loss else None
     impairment = impairment_of(settings, delay, bursts)
+    bad = () if loss is None or loss.bad is None else (loss.bad,)
+    if bad and impairment.repair is not None:
+        refuse_beside("bursty losses", bad[0].span, settings.place(keys.REPAIR.name))
     release, acks = settings.given(keys.RELEASE), settings.given(keys.ACKS)
     made = None if release is None else release_of(release)
     thin = None if acks is None else thinned(acks)
@@ -391,7 +395,10 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         loss=loss,
         impairment=impairment,
         recordings=followed,
-        events=events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay),
+        events=(
+            *bad,
+            *events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay),
+        ),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),

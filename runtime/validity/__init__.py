@@ -46,7 +46,7 @@ from .guest import machine_load, notes
 from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .marking import code_points, marking
-from .options import transport_options
+from .options import least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
 from .peps import proxies
 from .policing import policing, token_buckets
@@ -84,6 +84,7 @@ CHECKS: tuple[Check, ...] = (
     unfinished_tests,
     remarks,
     transport_options,
+    least_timeouts,
     host_buffers,
     host_limits,
     datagrams,
@@ -109,6 +110,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     unfinished_tests,
     remarks,
     transport_options,
+    least_timeouts,
     host_buffers,
     host_limits,
     datagrams,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from fairc.cell.links import GilbertElliott
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.source import Span
+from fairc.dsl.model import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +17,15 @@ class Loss:
     """The random losses of a link, each None if it is not given; written at `span`.
 
     own, both: loss probabilities, of this direction and of each direction.
-    bursts: a Markov chain.
+    bursts: a Markov chain that packets step. bad: one in time, as the event of its bad state; `own`
+    is the loss in its good one.
     """
 
     span: Span
     own: Fraction | None = None
     both: Fraction | None = None
     bursts: GilbertElliott | None = None
+    bad: Event | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
