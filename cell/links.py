@@ -45,6 +45,8 @@ class Shaper(Part):
     bucket of one frame and a slack for late timers (`transmit = bucket`), behind which frames take
     no time.
     medium: left out where frames leave one by one.
+    depth_bytes: what that bucket holds, of frames; peak_bps: the rate at which the hop behind it
+    transmits a burst. Both are left out where the file does not set them.
     burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
@@ -54,9 +56,13 @@ class Shaper(Part):
     )
     burst_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
     medium: Medium | None = field(default=None, metadata=UNLESS_ABSENT)
+    depth_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
+    peak_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless a medium is there where it transmits."""
+        """Raise ValueError unless a medium is there where it transmits, and a depth at a bucket."""
+        if self.depth_bytes is not None and self.transmitter is not None:
+            raise ValueError("a shaper with a depth is a token bucket")
         if (self.transmitter == "medium") != (self.medium is not None):
             raise ValueError("a shaper has a medium if that transmits")
 
@@ -316,7 +322,9 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
     elif shaper is not None and queue is not None:
         changing = any(change.rate_bps is not None for change in interface.changes)
         if shaper.transmitter is None and not changing:
-            bucket = bucket_bytes(shaper.rate_bps, interface.frame_bytes, slack_ns)
+            bucket = shaper.depth_bytes or bucket_bytes(
+                shaper.rate_bps, interface.frame_bytes, slack_ns
+            )
             most = queue_bytes(queue, interface.frame_bytes)
             made.append(
                 f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"

@@ -51,7 +51,9 @@ def scopes(statement: Looped, scope: Scope) -> Iterator[Scope]:
     A condition that names no loop is asked first. Raises CompileError.
     """
     loops, when = statement.loops, statement.when
-    if when is not None and not mentioned(when) & {name.text for loop in loops for name in loop.names}:
+    if when is not None and not mentioned(when) & {
+        name.text for loop in loops for name in loop.names
+    }:
         if not truth(evaluate(when, scope), when.span):
             return
         when = None

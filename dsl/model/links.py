@@ -138,6 +138,16 @@ class TokenBucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Burst:
+    """What a shaper's bucket holds, bytes of frames, and the rate at which that is sent, bit/s; None:
+    in no time.
+    """
+
+    depth_bytes: int
+    peak_bps: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """How packets leave a link in aggregates: as of `cell.radio.Medium`, and where it is said."""
 
@@ -163,7 +173,7 @@ class Direction:
     mtu: the largest IP packet, bytes; the same both ways.
     policer: in front of the queue.
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
-    lets them pass, and they take no time.
+    lets them pass, and they take no time. burst: what that holds; None: one frame.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
     dscp: the code point that every packet gets there; None: it keeps its own.
     release: how packets leave in aggregates; None: one by one.
@@ -183,6 +193,7 @@ class Direction:
     mtu: int = MTU
     policer: Policer | TokenBucket | None = None
     transmit: Transmit = "frames"
+    burst: Burst | None = None
     ecn: Ecn = "none"
     ecn_given: Span | None = None
     dscp: int | None = None

@@ -120,9 +120,7 @@ class _Times:
         """Return a time, ns. Raises CompileError."""
         return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span)).ns
 
-    def random(
-        self, node: syntax.Expr, use: str
-    ) -> Quantity | Use[DistributionEntry]:
+    def random(self, node: syntax.Expr, use: str) -> Quantity | Use[DistributionEntry]:
         """Return a time, or a distribution of times. Raises CompileError."""
         kind = Random(A_POSITIVE_TIME)
         return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn, cast
 
+from fairc.cell.frames import MTU
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -26,7 +27,7 @@ from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
-from fairc.words.packet_sizes import mtu_of, warn_small
+from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
 from fairc.words.policers import policer_of
 from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
@@ -61,7 +62,8 @@ class _LinkSide:
     queue: model.Queue
     mtu: Quantity | None
     policer: model.Policer | model.TokenBucket | None
-    transmit: model.Transmit
+    transmit: Use[Transmission]
+    burst: model.Burst | None
     ecn: Ecn
     ecn_given: Span | None
     dscp: int | None
@@ -388,6 +390,9 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
             _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
+    changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay)
+    given_mtu = settings.given(keys.MTU)
+    mtu = MTU if given_mtu is None else round(given_mtu.number / 8)
     return _LinkSide(
         settings=settings,
         dynamics=dynamics,
@@ -395,15 +400,13 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         loss=loss,
         impairment=impairment,
         recordings=followed,
-        events=(
-            *bad,
-            *events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay),
-        ),
+        events=(*bad, *changing),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
         transmit=settings[keys.TRANSMIT],
+        burst=burst_of(settings[keys.TRANSMIT], rate, mtu, _rate_changes(settings, changing)),
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
@@ -412,6 +415,13 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         statement=statement,
         ends=ends,
     )
+
+
+def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
+    """Return where the rate of a link is said to change; None: it stays."""
+    if isinstance(settings.given(keys.RATE), Use):
+        return settings.span(keys.RATE)
+    return next((event.span for event in events if event.rate is not None), None)
 
 
 def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity | None) -> None:
@@ -424,7 +434,7 @@ def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity
             notes=("where packets take no time, nothing waits in front of the link, nor is seen",),
             help="give the link a `rate`",
         )
-    if settings[keys.TRANSMIT] == "bucket":
+    if settings[keys.TRANSMIT].entry.transmit == "bucket":
         fail(
             "conflicting-release",
             f"one link cannot have both `{name}` and a token bucket that transmits",
@@ -506,7 +516,8 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         policer=way.policer,
-        transmit=way.transmit,
+        transmit=way.transmit.entry.transmit,
+        burst=way.burst,
         ecn=way.ecn,
         ecn_given=way.ecn_given,
         dscp=way.dscp,

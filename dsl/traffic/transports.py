@@ -253,7 +253,9 @@ def options_of(
     sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
     ecn, accurate_ecn = _ecn(control, own, hosts)
     restart = _given_switch(keys.IDLE_RESTART, control, own, hosts)
-    least, unsent = (_of_tcp(key, control, own, hosts) for key in (keys.MIN_RTO, keys.NOTSENT_LOWAT))
+    least, unsent = (
+        _of_tcp(key, control, own, hosts) for key in (keys.MIN_RTO, keys.NOTSENT_LOWAT)
+    )
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     initial = workload.initial_window_packets if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", initial)

@@ -252,7 +252,8 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
 def _transmission(scenes: list[Cell]) -> str:
     """Describe links on which frames take no time; empty: there are none."""
     interfaces = (interface for s in scenes for node in s.nodes for interface in node.interfaces)
-    buckets = any(each.shaper and each.shaper.transmitter is None for each in interfaces)
+    shapers = (each.shaper for each in interfaces if each.shaper is not None)
+    buckets = any(each.transmitter is None and each.peak_bps is None for each in shapers)
     return "token buckets for links, which pass frames in no time" if buckets else ""
 
 

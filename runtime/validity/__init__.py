@@ -53,7 +53,14 @@ from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .radio import media, repairs
 from .schedule import schedule
-from .service import changes, outdated, overrun, service_rate, service_schedule
+from .service import (
+    bucket_depths,
+    changes,
+    outdated,
+    overrun,
+    service_rate,
+    service_schedule,
+)
 from .tunnels import tunnels
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
@@ -62,6 +69,7 @@ CHECKS: tuple[Check, ...] = (
     outdated,
     service_rate,
     overrun,
+    bucket_depths,
     media,
     base_rtt,
     random_delay,

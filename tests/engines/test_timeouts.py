@@ -85,12 +85,15 @@ def timeouts(measured: Measurement, name: str) -> list[float]:
     return [float(gap) / 2**number for number, gap in enumerate(apart)]
 
 
-@pytest.mark.parametrize(("experiment", "cell", "flow", "least_s"), [
-    ("least", 0, "d", 0.04),
-    ("least", 1, "d", 0.4),
-    ("apart", 0, "short", 0.04),
-    ("apart", 0, "usual", 0.2),
-])
+@pytest.mark.parametrize(
+    ("experiment", "cell", "flow", "least_s"),
+    [
+        ("least", 0, "d", 0.04),
+        ("least", 1, "d", 0.4),
+        ("apart", 0, "short", 0.04),
+        ("apart", 0, "usual", 0.2),
+    ],
+)
 def test_timeouts_begin_at_the_round_trip_and_the_least_one(
     runs: Cells, experiment: str, cell: int, flow: str, least_s: float
 ) -> None:

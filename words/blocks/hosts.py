@@ -46,9 +46,7 @@ FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")
 IDLE_RESTART = Parameter(
     "idle_restart", A_SWITCH, "default of the flows", otherwise="on over tcp, off over quic"
 )
-MIN_RTO = Parameter(
-    "min_rto", A_LEAST_TIMEOUT, "default of the flows over tcp", otherwise="200ms"
-)
+MIN_RTO = Parameter("min_rto", A_LEAST_TIMEOUT, "default of the flows over tcp", otherwise="200ms")
 NOTSENT_LOWAT = Parameter(
     "notsent_lowat",
     AN_UNSENT_SIZE,
