@@ -37,7 +37,9 @@ def is_impaired(way: Direction) -> bool:
 def is_changed(way: Direction) -> bool:
     """Whether a hop does anything to the packets of a direction but transmit them."""
     peaks = way.burst is not None and way.burst.peak_bps is not None
-    return is_impaired(way) or way.ecn != "none" or way.dscp is not None or peaks
+    return (
+        is_impaired(way) or way.ecn != "none" or way.dscp is not None or bool(way.chosen) or peaks
+    )
 
 
 def transmits(way: Direction) -> bool:

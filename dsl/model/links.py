@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
-from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.cell.links import Change, ChosenLoss, GilbertElliott, Impairment
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import Distribution as Times
 from fairc.dsl.core.source import Span
@@ -175,7 +175,8 @@ class Direction:
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
     lets them pass, and they take no time. burst: what that holds; None: one frame.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
-    dscp: the code point that every packet gets there; None: it keeps its own.
+    dscp: the code point that every packet gets there; None: it keeps its own. chosen: packets that
+    are lost there, all of them.
     release: how packets leave in aggregates; None: one by one.
     thin: of how many new acknowledgements of a connection one enters the queue; None: all do.
     """
@@ -197,6 +198,7 @@ class Direction:
     ecn: Ecn = "none"
     ecn_given: Span | None = None
     dscp: int | None = None
+    chosen: tuple[ChosenLoss, ...] = ()
     release: Release | None = None
     thin: int | None = None
 

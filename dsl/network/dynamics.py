@@ -200,10 +200,11 @@ def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distr
             loss.span,
             help="give each direction its own `at`, or write the link with `--`",
         )
-    if loss.bad is not None:
+    if loss.bad is not None or loss.chosen:
+        what = "a loss of chosen packets" if loss.chosen else "a chain with times of its states"
         fail(
             "conflicting-loss",
-            "a chain with times of its states holds from the start of the cell",
+            f"{what} holds from the start of the cell",
             loss.span,
             help="write it as `loss` of the link",
         )

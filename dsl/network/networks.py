@@ -492,7 +492,7 @@ def _pair(
 
 def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     loss, other = way.loss, opposite.loss
-    own = loss is not None and (loss.own is not None or loss.bursts is not None)
+    own = loss is not None and (loss.own is not None or loss.bursts is not None or loss.chosen)
     if own and way is not opposite and other is not None and other.both is not None:
         fail(
             "conflicting-loss",
@@ -516,6 +516,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         policer=way.policer,
+        chosen=() if loss is None else loss.chosen,
         transmit=way.transmit.entry.transmit,
         burst=way.burst,
         ecn=way.ecn,

@@ -244,6 +244,7 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
     "a policer": lambda i: i.arriving_bucket is not None,
+    "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",
 }

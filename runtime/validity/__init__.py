@@ -44,7 +44,7 @@ from .endpoints import (
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loads import page_loads
-from .loss import loss_counts, other_drops, random_loss
+from .loss import chosen_losses, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
@@ -77,6 +77,7 @@ CHECKS: tuple[Check, ...] = (
     processing,
     transmission,
     random_loss,
+    chosen_losses,
     marking,
     code_points,
     copies,
