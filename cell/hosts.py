@@ -240,8 +240,9 @@ def connection_routes(
     """Yield the routes that set what Linux keeps per route for the TCP connections of a flow.
 
     That is the initial window of its server, whether its opener asks for ECN, the CCA of its
-    receiver, and the least retransmission timeout of both. Each combination has a table of routes, and `connection_rules` say whose packets look
-    there. next_hops: the address at the other end of each interface's cable.
+    receiver, and the least retransmission timeout of both. Each combination has a table of routes,
+    and `connection_rules` say whose packets look there. next_hops: the address at the other end of
+    each interface's cable.
     """
     found = list(_connections(node, flows, peps))
     tables = _numbers(found)

@@ -20,7 +20,7 @@ from .numbers import (
     SpanNs,
     TimeNs,
 )
-from .part import UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL, Part, unless
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .queues import AnyQueue, queue_bytes, queue_lines
 from .radio import Arq, Medium
 from .text import InterfaceAddress, InterfaceName, Line
@@ -113,9 +113,9 @@ class GilbertElliott(Part):
 class ChosenLoss(Part):
     """Packets that a link loses, all of them.
 
-    of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`: those
-    that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that are
-    longer.
+    of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`:
+    those that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that
+    are longer.
     """
 
     of: Literal["any", "ce", "ect", "syn"] = "any"
@@ -304,8 +304,8 @@ class Interface(Part):
     repeat. Before the first one, the shaper's rate and the impairment apply.
     arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
     `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
-    arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them are
-    lost before that. All are left out where there is nothing.
+    arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them
+    are lost before that. All are left out where there is nothing.
     source: `file:line` of the statement that it comes from.
     """
 

@@ -100,9 +100,9 @@ class TransportOptions(Part):
     the CCA without ECN; then both ends have it, but where marks are counted.
     cca_outgrows_receivers: its window may grow to all that a receiver's allows. pacing: for TCP, by
     TCP itself. idle_restart: whether an idle time reduces the congestion window; left out where the
-    transport decides (TCP does, QUIC does not). min_rto_ms: TCP's retransmission timeout is at least
-    this over the round trip. notsent_lowat_bytes: below this a source refills what waits in its
-    socket beyond the window. Both are left out where the file does not set them.
+    transport decides (TCP does, QUIC does not). min_rto_ms: TCP's retransmission timeout is at
+    least this over the round trip. notsent_lowat_bytes: below this a source refills what waits in
+    its socket beyond the window. Both are left out where the file does not set them.
     """
 
     initial_window_packets: InitialWindow = 10

@@ -121,8 +121,8 @@ def burst_of(
             "a bucket whose `peak` is no faster than the link bursts nothing",
             peak.span,
             labels=(Label(rate.span, "the rate of the link"),),
-            help="make `peak` larger; presets give `transmit` to all of their links: for one of them"
-            " write `with { link left -> right { transmit = ... } }`",
+            help="make `peak` larger; presets give `transmit` to all of their links: for one of"
+            " them write `with { link left -> right { transmit = ... } }`",
         )
     return Burst(burst_bytes, None if peak is None else round(peak.number))
 

@@ -139,8 +139,8 @@ class TokenBucket:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What a shaper's bucket holds, bytes of frames, and the rate at which that is sent, bit/s; None:
-    in no time.
+    """What a shaper's bucket holds, bytes of frames, and the rate at which that is sent, bit/s;
+    None: in no time.
     """
 
     depth_bytes: int

@@ -269,8 +269,9 @@ def _outage(statement: syntax.Outage, scope: Scope) -> model.Event:
 
 
 def _outages(statement: syntax.Outages, scope: Scope) -> model.Event:
-    """Return outages that come again. Where the time after `every` is drawn, it is that for which the
-    link is up. Raises CompileError.
+    """Return outages that come again. Raises CompileError.
+
+    Where the time after `every` is drawn, it is that for which the link is up.
     """
     word = "`down every`"
     times, gather = _Times(word, scope), Gather()

@@ -491,7 +491,7 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
 def _of_tcp(
     key: Parameter[Quantity], control: Control, own: Settings, hosts: Settings
 ) -> Quantity | None:
-    """Return an option of the kernel's TCP, if it is given. `hosts` has it for flows over TCP alone.
+    """Return an option of the kernel's TCP, if it is given; `hosts` has it for flows over TCP.
 
     Raises CompileError where a flow over another transport has it.
     """

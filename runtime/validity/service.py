@@ -130,8 +130,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
 
 
 def bucket_depths(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: a token bucket whose depth is planned has it, as the kernel says, within its ticks of
-    64 ns and what iproute2 rounds.
+    """Rule 20: a token bucket whose depth is planned has it, as the kernel says, within its ticks
+    of 64 ns and what iproute2 rounds.
     """
     for queue in measurement.seen_queues:
         shaper = queue.interface.shaper

@@ -40,9 +40,7 @@ Bools = NDArray[np.bool_]
 
 
 @pytest.fixture(scope="module")
-def runs(
-    engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[Measurement]]:
+def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Measurement]]:
     """The cells of both experiments, measured."""
     return {
         name: [

@@ -35,6 +35,12 @@ CORRELATION = Parameter(
 )
 
 
+_WHY = (
+    "it mixes each random number with the one before: the result is not uniform, so the share that"
+    " is lost is not the one that is written"
+)
+
+
 def refuse_correlation(given: Quantity | None) -> None:
     """Refuse the correlation that netem has. Raises CompileError where it is given."""
     if given is not None:
@@ -42,10 +48,7 @@ def refuse_correlation(given: Quantity | None) -> None:
             "netem-correlation",
             "correlation as netem has it is no model of bursts",
             given.span,
-            notes=(
-                "it mixes each random number with the one before: the result is not uniform, so the"
-                " share that is lost is not the one that is written",
-            ),
+            notes=(_WHY,),
             help="for bursts of losses write `loss = gilbert_elliott(good: 600ms, bad: 16ms)`",
         )
 
