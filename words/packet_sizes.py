@@ -68,10 +68,12 @@ def burst_of(
     rate: Quantity | None,
     mtu: int,
     changes: Span | None,
+    varies: Span | None,
 ) -> Burst | None:
     """Return the bucket of a link; None: it holds one frame, or there is none.
 
-    rate, mtu: of the link. changes: where its rate changes. Raises CompileError.
+    rate, mtu: of the link. changes: where its rate changes; varies: where something else of it does.
+    Raises CompileError.
     """
     burst, peak = use.given(BURST), use.given(PEAK)
     if burst is None and peak is None:
@@ -97,6 +99,15 @@ def burst_of(
             burst.span,
             labels=(Label(changes, "the rate changes here"),),
             help="leave `burst` out, or keep the rate",
+        )
+    if peak is not None and varies is not None:
+        fail(
+            "conflicting-release",
+            "what sends the frames of a burst one by one keeps them in order, and begins anew with"
+            " each change",
+            peak.span,
+            labels=(Label(varies, "this link does not"),),
+            help="put one of them on a separate link, behind a router",
         )
     burst_bytes, frame = round(burst.number / 8), mtu + ETHERNET_BYTES
     if burst_bytes < frame:

@@ -406,7 +406,13 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
         transmit=settings[keys.TRANSMIT],
-        burst=burst_of(settings[keys.TRANSMIT], rate, mtu, _rate_changes(settings, changing)),
+        burst=burst_of(
+            settings[keys.TRANSMIT],
+            rate,
+            mtu,
+            _rate_changes(settings, changing),
+            _variation(settings, impairment, changing),
+        ),
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
@@ -419,9 +425,29 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
 
 def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
     """Return where the rate of a link is said to change; None: it stays."""
-    if isinstance(settings.given(keys.RATE), Use):
+    rate = settings.given(keys.RATE)
+    if isinstance(rate, Use):
         return settings.span(keys.RATE)
     return next((event.span for event in events if event.rate is not None), None)
+
+
+def _variation(
+    settings: Settings, impairment: Impairment, events: Sequence[model.Event]
+) -> Span | None:
+    """Return where it is said that a hop does not treat all packets alike, in order; None: it
+    does.
+    """
+    for key, value in (
+        (keys.JITTER, impairment.jitter_ns),
+        (keys.REORDER, impairment.reorder),
+        (keys.DUPLICATE, impairment.duplicate),
+    ):
+        if value:
+            return settings.span(key)
+    delay = settings.given(keys.DELAY)
+    if isinstance(delay, Use):
+        return settings.span(keys.DELAY)
+    return next((event.span for event in events), None)
 
 
 def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity | None) -> None:

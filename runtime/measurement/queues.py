@@ -198,7 +198,8 @@ class QueueRecord:
         )
         ahead_ns = np.cumsum(lasts_ns) - lasts_ns
         end_ns = np.maximum.accumulate(left_ns - ahead_ns) + ahead_ns + lasts_ns
-        return end_ns.astype(np.float64) * 1e-9
+        ends: Floats = end_ns.astype(np.float64) * 1e-9
+        return ends
 
     def known_at(self, hop: History) -> Bools:
         """Return of which frames that left it is known what a hop behind it had in force as they
