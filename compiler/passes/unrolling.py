@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 from fairc.cell.links import Change, GilbertElliott, Impairment
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Direction, Distribution, Event, Link, Network, Recording
-from fairc.words.distributions import draw, is_drawn
+from fairc.words.distributions import draw, is_drawn, mean
 
 from .report import Report
 
@@ -87,6 +87,9 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
         for number, event in enumerate(way.events):
             both = not event.apart and event in other.events[number : number + 1]
             name = ("link", *((link.a, link.b) if both else ends), str(number))
+            if _expected(event, end_ns) > MOST_CHANGES:
+                _refuse(report, event.span)
+                return way
             for turn, (begin_ns, length_ns) in enumerate(_turns(event, end_ns, seed, name)):
                 if len(occurrences) >= MOST_CHANGES:
                     _refuse(report, event.span)
@@ -111,6 +114,14 @@ def _refuse(report: Report, span: Span) -> None:
         span,
         help="make the period longer, or the cell shorter",
     )
+
+
+def _expected(event: Event, end_ns: int) -> float:
+    """Return how often an event begins on average, where the time between two is drawn."""
+    if event.pause is None:
+        return 0.0
+    length_s = float(mean(event.length)) if event.length else (event.length_ns or 0) / 10**9
+    return (end_ns - event.begin_ns) / 10**9 / max(1e-9, float(mean(event.pause)) + length_s)
 
 
 def _turns(
