@@ -72,7 +72,7 @@ def burst_of(
 ) -> Burst | None:
     """Return the bucket of a link; None: it holds one frame, or there is none.
 
-    rate, mtu: of the link. changes: where its rate changes; varies: where something else of it does.
+    rate, mtu: of the link. changes: where its rate changes; varies: where anything else does.
     Raises CompileError.
     """
     burst, peak = use.given(BURST), use.given(PEAK)
