@@ -137,6 +137,8 @@ def _route(route: Route) -> str:
     for key, name in (*keys, ("initcwnd", "initcwnd"), ("initrwnd", "initrwnd")):
         if key in given:
             words.append(f" {name} {given[key]}")
+    if "rto_min" in route:
+        words.append(f" rto_min {route['rto_min']}ms")
     if route.get("ecn"):
         words.append(" features ecn")
     if "congctl" in route:

@@ -38,7 +38,8 @@ class Route(TypedDict):
 
     local: packets to it stay on the node. initcwnd: initial congestion window of TCP, packets.
     initrwnd: first receive window, packets; such a route replaces one to the same destination, if
-    that is there. ecn: TCP asks for ECN. congctl: the CCA of TCP.
+    that is there. ecn: TCP asks for ECN. congctl: the CCA of TCP. rto_min: least
+    variation of TCP's round-trip times that its retransmission timeout has room for, ms.
     """
 
     destination: str
@@ -47,6 +48,7 @@ class Route(TypedDict):
     mtu: NotRequired[int]
     initcwnd: NotRequired[int]
     initrwnd: NotRequired[int]
+    rto_min: NotRequired[int]
     ecn: NotRequired[bool]
     congctl: NotRequired[str]
     local: NotRequired[bool]

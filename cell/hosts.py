@@ -75,6 +75,11 @@ def window_bytes(flows: Sequence[Flow]) -> int:
     return asked if asked > LINUX_BUFFER_MAX else 0
 
 
+def sets_no_options(flow: Flow) -> bool:
+    """Whether a flow's sockets are those of programs that fairc does not tell its options."""
+    return flow.workload.runs_commands or flow.workload.own_code is not None
+
+
 def _least_send_buffer(senders: Sequence[Flow]) -> int:
     """Return the first number of a host's tcp_wmem.
 
@@ -129,6 +134,9 @@ def sysctls(
             settings["net.ipv4.tcp_fastopen"] = str(FAST_OPEN)
         if any(f.options.idle_restart is False for f in senders):
             settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
+        for flow in senders:
+            if flow.options.notsent_lowat_bytes is not None and sets_no_options(flow):
+                settings["net.ipv4.tcp_notsent_lowat"] = str(flow.options.notsent_lowat_bytes)
     for pep in peps:
         if name in (pep.terminal, pep.gateway):
             settings |= _ecn(node, flows, peps)
@@ -192,13 +200,14 @@ class _Table:
 
     source: only those from this address; empty: from any. initcwnd: initial window, packets; 0:
     Linux's own. ecn: they ask for ECN. congctl: their CCA, where a socket has no other; empty: the
-    host's.
+    host's. rto_min_ms: of their retransmission timeouts; 0: Linux's own.
     """
 
     source: str
     initcwnd: int
     ecn: bool
     congctl: str
+    rto_min_ms: int = 0
 
     def fill(self, route: document.Route, number: int) -> document.Route:
         """Return a route of this table, which is that of a number."""
@@ -209,6 +218,8 @@ class _Table:
             route["ecn"] = True
         if self.congctl:
             route["congctl"] = self.congctl
+        if self.rto_min_ms:
+            route["rto_min"] = self.rto_min_ms
         return route
 
 
@@ -229,9 +240,10 @@ def connection_routes(
 ) -> Iterator[document.Route]:
     """Yield the routes that set what Linux keeps per route for the TCP connections of a flow.
 
-    That is the initial window of its server, whether its opener asks for ECN, and the CCA of its
-    receiver. Each combination has a table of routes, and `connection_rules` say whose packets look
-    there. next_hops: the address at the other end of each interface's cable.
+    That is the initial window of its server, whether its opener asks for ECN, the CCA of its
+    receiver, and the least retransmission timeout of both. Each combination has a table of routes,
+    and `connection_rules` say whose packets look there. next_hops: the address at the other end of
+    each interface's cable.
     """
     found = list(_connections(node, flows, peps))
     tables = _numbers(found)
@@ -289,7 +301,9 @@ def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iter
         if is_own and node.name in (flow.server, flow.client):
             congctl = flow.cca or ""  # its sockets do not ask for a CCA
         ecn = opens and options.ecn and not options.accurate_ecn and not congctl
-        if not (initcwnd or ecn or congctl):
+        ends = flow.transport in KERNEL and node.name in (flow.server, flow.client)
+        rto_min_ms = (options.min_rto_ms or 0) if ends else 0
+        if not (initcwnd or ecn or congctl or rto_min_ms):
             continue
         paths = [(flow.address, flow.client_address)]
         paths += [(path.address, path.client_address) for path in flow.subflows]
@@ -299,7 +313,7 @@ def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iter
             sources = [each.ip for each in several]
         for source in sources:
             yield _Connections(
-                _Table(source, initcwnd, ecn, congctl),
+                _Table(source, initcwnd, ecn, congctl, rto_min_ms),
                 "dport" if opens else "sport",
                 flow.port,
                 tuple(sorted(peers)),

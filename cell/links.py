@@ -8,8 +8,19 @@ from typing import Literal
 
 from .batch import duration, line, percent, word
 from .frames import ETHERNET_BYTES, MTU, frame_bytes
-from .numbers import Buffer, CodePoint, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
-from .part import UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
+from .numbers import (
+    Buffer,
+    CodePoint,
+    MtuBytes,
+    Packets,
+    Probability,
+    Rate,
+    Seed,
+    Small,
+    SpanNs,
+    TimeNs,
+)
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .queues import AnyQueue, queue_bytes, queue_lines
 from .radio import Arq, Medium
 from .text import InterfaceAddress, InterfaceName, Line
@@ -45,6 +56,8 @@ class Shaper(Part):
     bucket of one frame and a slack for late timers (`transmit = bucket`), behind which frames take
     no time.
     medium: left out where frames leave one by one.
+    depth_bytes: what that bucket holds, of frames; peak_bps: the rate at which the hop behind it
+    transmits a burst. Both are left out where the file does not set them.
     burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
@@ -54,9 +67,13 @@ class Shaper(Part):
     )
     burst_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
     medium: Medium | None = field(default=None, metadata=UNLESS_ABSENT)
+    depth_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
+    peak_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless a medium is there where it transmits."""
+        """Raise ValueError unless a medium is there where it transmits, and a depth at a bucket."""
+        if self.depth_bytes is not None and self.transmitter is not None:
+            raise ValueError("a shaper with a depth is a token bucket")
         if (self.transmitter == "medium") != (self.medium is not None):
             raise ValueError("a shaper has a medium if that transmits")
 
@@ -93,6 +110,37 @@ class GilbertElliott(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenLoss(Part):
+    """Packets that a link loses, all of them.
+
+    of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`:
+    those that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that
+    are longer.
+    """
+
+    of: Literal["any", "ce", "ect", "syn"] = "any"
+    above_bytes: MtuBytes | None = None
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """Its filters of tc, without what comes before the classifier.
+
+        A policer without a rate drops what is longer than its MTU; others meet the next filter.
+        """
+        action = f"action police mtu {self.above_bytes or 1} conform-exceed drop/continue"
+        return tuple(f"{chosen} {action}" for chosen in CLASSIFIERS[self.of])
+
+
+CLASSIFIERS: dict[str, tuple[str, ...]] = {
+    "any": ("matchall",),
+    "ce": ("flower ip_tos 0x3/0x3",),
+    "ect": ("flower ip_tos 0x1/0x1", "flower ip_tos 0x2/0x2"),
+    "syn": ("flower ip_proto tcp tcp_flags 0x2/0x2",),
+}
+"""The classifiers of tc that find packets of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
 class Impairment(Part):
     """What a netem does to packets that leave through an interface: it delays, loses and transmits
     them.
@@ -104,7 +152,8 @@ class Impairment(Part):
     jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
     jitter_ns times a number from netem's table of the distribution; negative delays become zero.
     in_order: a packet never overtakes another one; one with less delay waits for those before it.
-    reorder: probability that a packet skips the delay and overtakes packets in flight.
+    reorder: probability that a packet skips the delay and overtakes packets in flight; gap: it can
+    only if this many less one before it did not, left out where it is 1.
     duplicate: probability that a packet is sent twice; the copy can also be lost.
     rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
     out where that is done elsewhere.
@@ -123,6 +172,7 @@ class Impairment(Part):
     duplicate: Probability = 0.0
     rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
     repair: Arq | None = field(default=None, metadata=UNLESS_ABSENT)
+    gap: Small = field(default=1, metadata=unless(1))
 
     def __post_init__(self) -> None:
         """Raise ValueError for repair beside what `arq` does not do."""
@@ -134,6 +184,11 @@ class Impairment(Part):
     def lost(self) -> float:
         """The probability that a packet is lost, repaired or not."""
         return self.loss if self.repair is None else self.repair.lost(self.loss)
+
+    @property
+    def skipping(self) -> float:
+        """The share of packets that skip the delay."""
+        return 1 / (self.gap - 1 + 1 / self.reorder) if self.reorder else 0.0
 
     @property
     def random(self) -> bool:
@@ -153,6 +208,8 @@ class Impairment(Part):
                 words += f" distribution {self.jitter_distribution}"
         if self.reorder:
             words += f" reorder {percent(self.reorder)}%"
+            if self.gap > 1:
+                words += f" gap {self.gap}"
         if self.bursts is not None:
             words += f" loss {_gemodel(self.bursts)}"
         elif self.loss:
@@ -247,8 +304,8 @@ class Interface(Part):
     repeat. Before the first one, the shaper's rate and the impairment apply.
     arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
     `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
-    arriving_dscp: the code point (Diffserv) that all of them get. All are left out where there is
-    nothing.
+    arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them
+    are lost before that. All are left out where there is nothing.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -265,6 +322,7 @@ class Interface(Part):
     arriving_ecn: Rewriting | None = field(default=None, metadata=UNLESS_ABSENT)
     arriving_dscp: CodePoint | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
+    arriving_losses: tuple[ChosenLoss, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
     @property
     def ip(self) -> str:
@@ -316,7 +374,9 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
     elif shaper is not None and queue is not None:
         changing = any(change.rate_bps is not None for change in interface.changes)
         if shaper.transmitter is None and not changing:
-            bucket = bucket_bytes(shaper.rate_bps, interface.frame_bytes, slack_ns)
+            bucket = shaper.depth_bytes or bucket_bytes(
+                shaper.rate_bps, interface.frame_bytes, slack_ns
+            )
             most = queue_bytes(queue, interface.frame_bytes)
             made.append(
                 f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"
@@ -332,13 +392,26 @@ def ingress_lines(interface: Interface) -> list[str]:
     """Return the lines of `tc -batch` that make what is done to packets that arrive by an
     interface.
     """
-    name, actions = word(interface.name), arriving_actions(interface)
-    if not actions:
+    name, filters = word(interface.name), arriving_filters(interface)
+    if not filters:
         return []
     return [
         line(f"qdisc add dev {name} clsact"),
-        line(f"filter add dev {name} ingress protocol ip prio 1 matchall action {actions}"),
+        *(
+            line(f"filter add dev {name} ingress protocol ip prio {number} {text}")
+            for number, text in enumerate(filters, 1)
+        ),
     ]
+
+
+def arriving_filters(interface: Interface) -> list[str]:
+    """Return the classifiers with their actions for packets that arrive by an interface, in
+    order.
+    """
+    found = [text for chosen in interface.arriving_losses for text in chosen.filters]
+    if actions := arriving_actions(interface):
+        found.append(f"matchall action {actions}")
+    return found
 
 
 def arriving_actions(interface: Interface) -> str:

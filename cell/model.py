@@ -18,6 +18,7 @@ from .numbers import (
     CodePoint,
     HeaderBytes,
     InitialWindow,
+    LeastTimeout,
     Many,
     MtuBytes,
     PacketRate,
@@ -99,7 +100,9 @@ class TransportOptions(Part):
     the CCA without ECN; then both ends have it, but where marks are counted.
     cca_outgrows_receivers: its window may grow to all that a receiver's allows. pacing: for TCP, by
     TCP itself. idle_restart: whether an idle time reduces the congestion window; left out where the
-    transport decides (TCP does, QUIC does not).
+    transport decides (TCP does, QUIC does not). min_rto_ms: TCP's retransmission timeout is at
+    least this over the round trip. notsent_lowat_bytes: below this a source refills what waits in
+    its socket beyond the window. Both are left out where the file does not set them.
     """
 
     initial_window_packets: InitialWindow = 10
@@ -112,6 +115,8 @@ class TransportOptions(Part):
     pacing: bool = False
     fast_open: bool = False
     idle_restart: bool | None = field(default=None, metadata=UNLESS_ABSENT)
+    min_rto_ms: LeastTimeout | None = field(default=None, metadata=UNLESS_ABSENT)
+    notsent_lowat_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ Packets = Annotated[int, Range(0, 10**12)]
 Small = Annotated[int, Range(0, _INT32)]
 """A parameter of a queueing discipline."""
 
+LeastTimeout = Annotated[int, Range(1, 120_000)]
+"""A least retransmission timeout, ms: the largest is that of TCP."""
+
 MtuBytes = Annotated[int, Range(68, 65_535)]
 HeaderBytes = Annotated[int, Range(0, 65_535)]
 """A largest IP packet (RFC 791), bytes."""

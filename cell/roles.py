@@ -201,6 +201,9 @@ def _image(flow: Flow, side: str) -> Fields:
 
 def _common(flow: Flow, cell: Cell) -> Fields:
     options, workload = flow.options, flow.workload.description(cell)
+    unsent: Fields = {}
+    if options.notsent_lowat_bytes is not None:
+        unsent["notsent_lowat_bytes"] = options.notsent_lowat_bytes
     return {
         "flow": flow.name,
         "address": flow.address,
@@ -215,6 +218,7 @@ def _common(flow: Flow, cell: Cell) -> Fields:
             "pacing": options.pacing,
             "fast_open": options.fast_open,
             "idle_restart": options.idle_restart,
+            **unsent,
         },
         "starts_ns": list(flow.starts_ns),
     }

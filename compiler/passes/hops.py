@@ -36,7 +36,10 @@ def is_impaired(way: Direction) -> bool:
 
 def is_changed(way: Direction) -> bool:
     """Whether a hop does anything to the packets of a direction but transmit them."""
-    return is_impaired(way) or way.ecn != "none" or way.dscp is not None
+    peaks = way.burst is not None and way.burst.peak_bps is not None
+    return (
+        is_impaired(way) or way.ecn != "none" or way.dscp is not None or bool(way.chosen) or peaks
+    )
 
 
 def transmits(way: Direction) -> bool:
@@ -59,6 +62,8 @@ def hop(way: Direction) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]
     Its limit never changes.
     """
     rate_bps = way.rate_bps if transmits(way) else None
+    if way.burst is not None:
+        rate_bps = way.burst.peak_bps
     if rate_bps is None and not is_impaired(way):
         return None, ()
     limit_packets = netem_packets(

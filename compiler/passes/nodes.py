@@ -59,7 +59,14 @@ def _interface(
     if not egress.rate_bps:
         return egress.interface
     transmitter = _transmitter(wiring, egress, queue, is_bottleneck)
-    shaper = plan.Shaper(egress.rate_bps, transmitter, medium=egress.way.medium)
+    burst = egress.way.burst
+    shaper = plan.Shaper(
+        egress.rate_bps,
+        transmitter,
+        medium=egress.way.medium,
+        depth_bytes=None if burst is None else burst.depth_bytes,
+        peak_bps=None if burst is None else burst.peak_bps,
+    )
     return replace(egress.interface, shaper=shaper, queue=queue, bottleneck=is_bottleneck)
 
 

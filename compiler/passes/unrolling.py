@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 from fairc.cell.links import Change, GilbertElliott, Impairment
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Direction, Distribution, Event, Link, Network, Recording
-from fairc.words.distributions import draw, is_drawn
+from fairc.words.distributions import draw, is_drawn, mean
 
 from .report import Report
 
@@ -39,7 +39,7 @@ def repeating(network: Network) -> Span | None:
     is.
     """
     for way in _ways(network):
-        again = [event.span for event in way.events if event.period_ns]
+        again = [event.span for event in way.events if event.period_ns or event.pause]
         again += [one.span for one in way.recordings.all if one.period_ns]
         if again:
             return again[0]
@@ -85,15 +85,17 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
                 _refuse(report, recording.span)
                 return way
         for number, event in enumerate(way.events):
-            both = event in other.events[number : number + 1]
+            both = not event.apart and event in other.events[number : number + 1]
             name = ("link", *((link.a, link.b) if both else ends), str(number))
-            turns = _turns(event, end_ns)
-            if len(occurrences) + turns > MOST_CHANGES:
+            if _expected(event, end_ns) > MOST_CHANGES:
                 _refuse(report, event.span)
                 return way
-            occurrences += (
-                _occurrence(event, number, turn, _Draws(seed, name, turn)) for turn in range(turns)
-            )
+            for turn, (begin_ns, length_ns) in enumerate(_turns(event, end_ns, seed, name)):
+                if len(occurrences) >= MOST_CHANGES:
+                    _refuse(report, event.span)
+                    return way
+                drawn = _Draws(seed, name, turn)
+                occurrences.append(_occurrence(event, number, begin_ns, length_ns, drawn))
         return _changed(way, occurrences, end_ns)
 
     if not (_varies(link.forward) or _varies(link.backward)):
@@ -114,11 +116,43 @@ def _refuse(report: Report, span: Span) -> None:
     )
 
 
-def _turns(event: Event, end_ns: int) -> int:
-    """Return how often an event begins before the end; once at least."""
-    if event.period_ns is None:
-        return 1
-    return max(1, -(-(end_ns - event.begin_ns) // event.period_ns))
+def _expected(event: Event, end_ns: int) -> float:
+    """Return how often an event begins on average, where the time between two is drawn."""
+    if event.pause is None:
+        return 0.0
+    length_s = float(mean(event.length)) if event.length else (event.length_ns or 0) / 10**9
+    return (end_ns - event.begin_ns) / 10**9 / max(1e-9, float(mean(event.pause)) + length_s)
+
+
+def _turns(
+    event: Event, end_ns: int, seed: int, name: tuple[str, ...]
+) -> Iterator[tuple[int, int | None]]:
+    """Yield when an event begins, and how long it lasts (None: until others follow), ns.
+
+    Without a pause that is drawn, it begins once at least.
+    """
+    begin_ns, turn = event.begin_ns, 0
+    while True:
+        drawn = _Draws(seed, name, turn)
+        if event.pause is not None:
+            begin_ns += _ns(drawn(event.pause, "pause"))
+        if begin_ns >= end_ns and (turn or event.pause is not None):
+            return
+        length_ns = event.length_ns
+        if event.length is not None:
+            length_ns = _ns(drawn(event.length, "length"))
+        yield begin_ns, length_ns
+        turn += 1
+        if event.pause is not None:
+            begin_ns += length_ns or 0
+        elif event.period_ns is not None:
+            begin_ns = event.begin_ns + turn * event.period_ns
+        else:
+            return
+
+
+def _ns(time_s: Fraction) -> int:
+    return max(1, round(time_s * 10**9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +194,10 @@ class _Occurrence:
     is_up: _Setting[bool] | None
 
 
-def _occurrence(event: Event, order: int, turn: int, drawn: _Draws) -> _Occurrence:
-    begin_ns = event.begin_ns + turn * (event.period_ns or 0)
-    end_ns = None if event.length_ns is None else begin_ns + event.length_ns
+def _occurrence(
+    event: Event, order: int, begin_ns: int, length_ns: int | None, drawn: _Draws
+) -> _Occurrence:
+    end_ns = None if length_ns is None else begin_ns + length_ns
 
     def setting(value: T) -> _Setting[T]:
         return _Setting(begin_ns, end_ns, event.ramp_ns, order, value)

@@ -236,6 +236,7 @@ class Wiring:
         changes: tuple[plan.Change, ...] = ()
         repeat_ns = None
         ecn = dscp = bucket = None
+        losses: tuple[plan.ChosenLoss, ...] = ()
         arriving = link.backward if forward else link.forward
         if node in queued:
             part = "queue"
@@ -245,6 +246,7 @@ class Wiring:
             impairment, changes = hop(way)
             ecn = None if arriving.ecn == "none" else arriving.ecn
             dscp = arriving.dscp
+            losses = arriving.chosen
         elif self.kinds[node] == "hop" and isinstance(arriving.policer, TokenBucket):
             policer = arriving.policer
             bucket = plan.TokenBucket(policer.rate_bps, policer.burst_bytes)
@@ -259,6 +261,7 @@ class Wiring:
             arriving_ecn=ecn,
             arriving_dscp=dscp,
             source=str(way.span),
+            arriving_losses=losses,
         )
         egress = Egress(node, interface, address, index, forward, way, part)
         self.egresses[node].append(egress)

@@ -16,7 +16,15 @@ The rest:
     header     the plan: what was swept, what is measured and shown
 """
 
-from fairc.cell.links import Change, GilbertElliott, Impairment, Interface, Shaper, TokenBucket
+from fairc.cell.links import (
+    Change,
+    ChosenLoss,
+    GilbertElliott,
+    Impairment,
+    Interface,
+    Shaper,
+    TokenBucket,
+)
 from fairc.cell.model import (
     SAMPLE_EVERY_NS,
     Cable,
@@ -79,6 +87,7 @@ __all__ = [
     "Cell",
     "CellValue",
     "Change",
+    "ChosenLoss",
     "Claim",
     "ClaimUnit",
     "Comparison",

@@ -310,7 +310,12 @@ def written(body: syntax.Body, scope: Scope) -> str:
     """Return the text of a topology's body on one line, with the values of all names in it that the
     scope knows.
     """
-    own = {part.name.text for part in body.walk() if isinstance(part, syntax.Loop | syntax.Let)}
+    own = set[str]()
+    for part in body.walk():
+        if isinstance(part, syntax.Loop):
+            own |= {name.text for name in part.names}
+        elif isinstance(part, syntax.Let):
+            own.add(part.name.text)
     values: dict[int, tuple[int, str]] = {}
     for part in body.walk():
         if not isinstance(part, syntax.Name | syntax.Call):

@@ -13,6 +13,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Size, TupleValue, Value, extreme
+from fairc.words.rows import rows
 from fairc.words.trace import A_LINK_RATE, peak
 
 from . import arithmetic
@@ -209,4 +210,5 @@ BUILTINS: dict[str, Callable[[tuple[Argument, ...], Span], Value]] = {
     "peak": _peak,
     "logspace": _logspace,
     "pairs": _pairs,
+    "rows": rows,
 }

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.core.diagnostics import CompileError, Label
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.values import ListValue
+from fairc.dsl.core.values import ListValue, TupleValue, Value
 from fairc.dsl.model.names import indexed
 from fairc.dsl.text import syntax
 
@@ -51,7 +51,9 @@ def scopes(statement: Looped, scope: Scope) -> Iterator[Scope]:
     A condition that names no loop is asked first. Raises CompileError.
     """
     loops, when = statement.loops, statement.when
-    if when is not None and not mentioned(when) & {loop.name.text for loop in loops}:
+    if when is not None and not mentioned(when) & {
+        name.text for loop in loops for name in loop.names
+    }:
         if not truth(evaluate(when, scope), when.span):
             return
         when = None
@@ -92,8 +94,8 @@ def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
             "wrong-type",
             f"a loop is over a list or a range, not {values.phrase}",
             loop.values.span,
-            help=f"for example `for {loop.name.text} in 1..4`, or"
-            f" `for {loop.name.text} in [10ms, 50ms]`",
+            help=f"for example `for {loop.names[0].text} in 1..4`, or"
+            f" `for {loop.names[0].text} in [10ms, 50ms]`",
         )
     if not values.items:
         fail(
@@ -103,11 +105,35 @@ def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
             help=FOR_SOME,
         )
     for value in values.items:
-        bound = Scope({loop.name.text: value}, parent=scope)
+        bound = Scope(_bound(loop, value), parent=scope)
         if inner:
             yield from _within(inner, bound)
         else:
             yield bound
+
+
+def _bound(loop: syntax.Loop, value: Value) -> dict[str, Value]:
+    """Return what the names of a loop are for one of its values. Raises CompileError."""
+    if len(loop.names) == 1:
+        return {loop.names[0].text: value}
+    wanted = len(loop.names)
+    if not isinstance(value, TupleValue):
+        fail(
+            "wrong-type",
+            f"this loop has {wanted} names, so each item must be a tuple, not {value.phrase}",
+            value.span,
+            labels=(Label(loop.names[0].span, "the names"),),
+            help=f"for example `({', '.join(['1'] * wanted)})`",
+        )
+    if len(value.items) != wanted:
+        fail(
+            "wrong-type",
+            f"this loop has {wanted} names, and this item {len(value.items)} values",
+            value.span,
+            labels=(Label(loop.names[0].span, "the names"),),
+            help="give the loop a name for each value",
+        )
+    return {name.text: item for name, item in zip(loop.names, value.items, strict=True)}
 
 
 def _check_loops(loops: Sequence[syntax.Loop]) -> None:
@@ -119,7 +145,13 @@ def _check_loops(loops: Sequence[syntax.Loop]) -> None:
             loops[LOOP_LIMIT].span,
             help="loop over a list of all values instead",
         )
-    names = [loop.name.text for loop in loops]
-    for number, loop in enumerate(loops):
-        if loop.name.text in names[:number]:
-            fail("duplicate-name", f"two loops have the name `{loop.name.text}`", loop.name.span)
+    known: set[str] = set()
+    for loop in loops:
+        own = set[str]()
+        for name in loop.names:
+            if name.text in known | own:
+                what = "one loop has" if name.text in own else "two loops have"
+                twice = " twice" if name.text in own else ""
+                fail("duplicate-name", f"{what} the name `{name.text}`{twice}", name.span)
+            own.add(name.text)
+        known |= own

@@ -19,6 +19,7 @@ From the smallest part to the whole:
 
 from .flows import Flow, Multipath, OwnCca, Transport
 from .links import (
+    Burst,
     Direction,
     Event,
     Policer,
@@ -36,6 +37,7 @@ from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
 
 __all__ = [
+    "Burst",
     "Configuration",
     "Count",
     "Direction",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
-from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.cell.links import Change, ChosenLoss, GilbertElliott, Impairment
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import Distribution as Times
 from fairc.dsl.core.source import Span
@@ -92,7 +92,10 @@ class Event:
     """New values of a link from begin_ns on, ns after the start of the cell; None: unchanged.
 
     length_ns: how long they hold; None: until others follow.
-    period_ns: the time from one beginning to the next; None: it happens once.
+    period_ns: the time from one beginning to the next; None: it happens once, or `pause` says.
+    pause: from begin_ns, and from each end, to the next beginning, s; length: instead of length_ns,
+    s. Each time draws anew.
+    apart: whether each direction of a link draws its own.
     ramp_ns: how long the values take to get there from what they were.
     rate: bit/s, 0: packets wait; delay: s; loss, reorder: probabilities. Each time draws anew.
     bursts: the chain whose stationary loss the loss is.
@@ -103,6 +106,9 @@ class Event:
     span: Span
     length_ns: int | None = None
     period_ns: int | None = None
+    pause: Distribution | None = None
+    length: Distribution | None = None
+    apart: bool = False
     ramp_ns: int = 0
     rate: Distribution | None = None
     delay: Distribution | None = None
@@ -114,7 +120,7 @@ class Event:
     @property
     def drawn(self) -> tuple[Distribution, ...]:
         """The distributions of its values."""
-        every = (self.rate, self.delay, self.loss, self.reorder)
+        every = (self.pause, self.length, self.rate, self.delay, self.loss, self.reorder)
         return tuple(one for one in every if one is not None)
 
 
@@ -129,6 +135,16 @@ class TokenBucket:
     rate_bps: int
     burst_bytes: int
     span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """What a shaper's bucket holds, bytes of frames, and the rate at which that is sent, bit/s;
+    None: in no time.
+    """
+
+    depth_bytes: int
+    peak_bps: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +173,10 @@ class Direction:
     mtu: the largest IP packet, bytes; the same both ways.
     policer: in front of the queue.
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
-    lets them pass, and they take no time.
+    lets them pass, and they take no time. burst: what that holds; None: one frame.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
-    dscp: the code point that every packet gets there; None: it keeps its own.
+    dscp: the code point that every packet gets there; None: it keeps its own. chosen: packets that
+    are lost there, all of them.
     release: how packets leave in aggregates; None: one by one.
     thin: of how many new acknowledgements of a connection one enters the queue; None: all do.
     """
@@ -177,9 +194,11 @@ class Direction:
     mtu: int = MTU
     policer: Policer | TokenBucket | None = None
     transmit: Transmit = "frames"
+    burst: Burst | None = None
     ecn: Ecn = "none"
     ecn_given: Span | None = None
     dscp: int | None = None
+    chosen: tuple[ChosenLoss, ...] = ()
     release: Release | None = None
     thin: int | None = None
 

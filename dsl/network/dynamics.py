@@ -20,7 +20,13 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
 from fairc.words.arq import refuse_beside
 from fairc.words.blocks import change as keys
-from fairc.words.distributions import DistributionEntry, distribution, is_distribution, lowest
+from fairc.words.distributions import (
+    DistributionEntry,
+    Random,
+    distribution,
+    is_distribution,
+    lowest,
+)
 from fairc.words.losses import Loss, loss_of
 
 CHANGE_LIMIT = 10_000
@@ -76,9 +82,7 @@ def _event(
     if isinstance(statement, syntax.Outage):
         return _outage(statement, scope)
     if isinstance(statement, syntax.Outages):
-        times = _Times("`down every`", scope)
-        begin_ns, period_ns, length_ns = times.of(statement)
-        return model.Event(begin_ns, statement.span, length_ns, period_ns, is_up=False)
+        return _outages(statement, scope)
     word = "`at`" if isinstance(statement, syntax.Change) else "`every`"
     block = Block(statement.span, statement.settings.items, keys.CHANGE, word)
     gather = Gather()
@@ -115,6 +119,11 @@ class _Times:
     def take(self, node: syntax.Expr, kind: Kind[Quantity], use: str) -> int:
         """Return a time, ns. Raises CompileError."""
         return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span)).ns
+
+    def random(self, node: syntax.Expr, use: str) -> Quantity | Use[DistributionEntry]:
+        """Return a time, or a distribution of times. Raises CompileError."""
+        kind = Random(A_POSITIVE_TIME)
+        return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span))
 
     def of(self, statement: syntax.Cycle | syntax.Outages) -> tuple[int, int, int | None]:
         """Return first beginning, period and length of what comes again, ns.
@@ -191,6 +200,14 @@ def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distr
             loss.span,
             help="give each direction its own `at`, or write the link with `--`",
         )
+    if loss.bad is not None or loss.chosen:
+        what = "a loss of chosen packets" if loss.chosen else "a chain with times of its states"
+        fail(
+            "conflicting-loss",
+            f"{what} holds from the start of the cell",
+            loss.span,
+            help="write it as `loss` of the link",
+        )
     if impairment.repair and loss.bursts:
         refuse_beside("bursty losses", loss.span, event.span)
     if impairment.duplicate and loss.bursts:
@@ -249,6 +266,39 @@ def _outage(statement: syntax.Outage, scope: Scope) -> model.Event:
     if end_ns <= begin_ns:
         fail("out-of-range", "`down` ends before it begins", statement.span)
     return model.Event(begin_ns, statement.span, end_ns - begin_ns, is_up=False)
+
+
+def _outages(statement: syntax.Outages, scope: Scope) -> model.Event:
+    """Return outages that come again. Raises CompileError.
+
+    Where the time after `every` is drawn, it is that for which the link is up.
+    """
+    word = "`down every`"
+    times, gather = _Times(word, scope), Gather()
+    period: Quantity | Use[DistributionEntry] | None = None
+    length: Quantity | Use[DistributionEntry] | None = None
+    with gather.attempt():
+        period = times.random(statement.period, f"the period of {word}")
+    with gather.attempt():
+        length = times.random(statement.length, f"the length of {word}")
+    if isinstance(period, Quantity) and isinstance(length, Quantity):
+        begin_ns, period_ns, length_ns = times.of(statement)
+        return model.Event(begin_ns, statement.span, length_ns, period_ns, is_up=False)
+    begin_ns = 0
+    with gather.attempt():
+        if statement.begin is not None:
+            begin_ns = times.take(statement.begin, A_TIME, f"the first time of {word}")
+    gather.finish()
+    assert period is not None and length is not None
+    again = isinstance(period, Quantity)
+    return model.Event(
+        begin_ns,
+        statement.span,
+        period_ns=max(1, period.ns) if isinstance(period, Quantity) else None,
+        pause=None if again else distribution(period),
+        length=distribution(length),
+        is_up=False,
+    )
 
 
 def _refuse_equal(found: Iterable[model.Event]) -> None:

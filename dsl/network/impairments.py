@@ -11,6 +11,7 @@ from fairc.dsl.core.values import Quantity
 from fairc.words.arq import refuse_beside, repair_of
 from fairc.words.blocks import link as keys
 from fairc.words.jitter import delayed
+from fairc.words.reorder import reordering
 
 
 def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | None) -> Impairment:
@@ -24,9 +25,12 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
     impairment = Impairment()
     with gather.attempt():
         impairment = delayed(delay, settings.given(keys.JITTER))
-    reorder, duplicate = settings[keys.REORDER], settings[keys.DUPLICATE]
+    reorder, gap, duplicate = settings[keys.REORDER], 1, settings[keys.DUPLICATE]
+    share = reorder if isinstance(reorder, Quantity) else None
     with gather.attempt():
-        if reorder.number and not delay.number:
+        share, gap = reordering(reorder)
+    with gather.attempt():
+        if share is not None and share.number and not delay.number:
             fail(
                 "reorder-without-delay",
                 "reordered packets skip the delay, but this link has none",
@@ -43,7 +47,10 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
                 help="put one of them on a separate link, behind a router",
             )
     gather.finish()
-    found = replace(impairment, reorder=float(reorder.number), duplicate=float(duplicate.number))
+    assert share is not None
+    found = replace(
+        impairment, reorder=float(share.number), gap=gap, duplicate=float(duplicate.number)
+    )
     given = settings.given(keys.REPAIR)
     repair = None if given is None else repair_of(given)
     if given is None or repair is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn, cast
 
+from fairc.cell.frames import MTU
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -22,10 +23,11 @@ from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.mechanisms.queues.discipline import queue_of
+from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
-from fairc.words.packet_sizes import mtu_of, warn_small
+from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
 from fairc.words.policers import policer_of
 from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
@@ -60,7 +62,8 @@ class _LinkSide:
     queue: model.Queue
     mtu: Quantity | None
     policer: model.Policer | model.TokenBucket | None
-    transmit: model.Transmit
+    transmit: Use[Transmission]
+    burst: model.Burst | None
     ecn: Ecn
     ecn_given: Span | None
     dscp: int | None
@@ -375,6 +378,9 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     policed = settings.given(keys.POLICER)
     bursts = loss.bursts if loss else None
     impairment = impairment_of(settings, delay, bursts)
+    bad = () if loss is None or loss.bad is None else (loss.bad,)
+    if bad and impairment.repair is not None:
+        refuse_beside("bursty losses", bad[0].span, settings.place(keys.REPAIR.name))
     release, acks = settings.given(keys.RELEASE), settings.given(keys.ACKS)
     made = None if release is None else release_of(release)
     thin = None if acks is None else thinned(acks)
@@ -384,6 +390,9 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
             _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
+    changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay)
+    given_mtu = settings.given(keys.MTU)
+    mtu = MTU if given_mtu is None else round(given_mtu.number / 8)
     return _LinkSide(
         settings=settings,
         dynamics=dynamics,
@@ -391,12 +400,19 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         loss=loss,
         impairment=impairment,
         recordings=followed,
-        events=events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay),
+        events=(*bad, *changing),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
         transmit=settings[keys.TRANSMIT],
+        burst=burst_of(
+            settings[keys.TRANSMIT],
+            rate,
+            mtu,
+            _rate_changes(settings, changing),
+            _variation(settings, impairment, changing),
+        ),
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
@@ -405,6 +421,33 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         statement=statement,
         ends=ends,
     )
+
+
+def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
+    """Return where the rate of a link is said to change; None: it stays."""
+    rate = settings.given(keys.RATE)
+    if isinstance(rate, Use):
+        return settings.span(keys.RATE)
+    return next((event.span for event in events if event.rate is not None), None)
+
+
+def _variation(
+    settings: Settings, impairment: Impairment, events: Sequence[model.Event]
+) -> Span | None:
+    """Return where it is said that a hop does not treat all packets alike, in order; None: it
+    does.
+    """
+    for key, value in (
+        (keys.JITTER, impairment.jitter_ns),
+        (keys.REORDER, impairment.reorder),
+        (keys.DUPLICATE, impairment.duplicate),
+    ):
+        if value:
+            return settings.span(key)
+    delay = settings.given(keys.DELAY)
+    if isinstance(delay, Use):
+        return settings.span(keys.DELAY)
+    return next((event.span for event in events), None)
 
 
 def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity | None) -> None:
@@ -417,7 +460,7 @@ def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity
             notes=("where packets take no time, nothing waits in front of the link, nor is seen",),
             help="give the link a `rate`",
         )
-    if settings[keys.TRANSMIT] == "bucket":
+    if settings[keys.TRANSMIT].entry.transmit == "bucket":
         fail(
             "conflicting-release",
             f"one link cannot have both `{name}` and a token bucket that transmits",
@@ -475,7 +518,7 @@ def _pair(
 
 def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     loss, other = way.loss, opposite.loss
-    own = loss is not None and (loss.own is not None or loss.bursts is not None)
+    own = loss is not None and (loss.own is not None or loss.bursts is not None or loss.chosen)
     if own and way is not opposite and other is not None and other.both is not None:
         fail(
             "conflicting-loss",
@@ -499,7 +542,9 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         policer=way.policer,
-        transmit=way.transmit,
+        chosen=() if loss is None else loss.chosen,
+        transmit=way.transmit.entry.transmit,
+        burst=way.burst,
         ecn=way.ecn,
         ecn_given=way.ecn_given,
         dscp=way.dscp,

@@ -280,7 +280,8 @@ class Builder:
         return syntax.Reference(span, self._word(c[0]), self._all(c[1:]))
 
     def _loop(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Loop(span, self._word(c[1]), self._expr(c[3]))
+        *names, _, values = c[1:]
+        return syntax.Loop(span, tuple(map(self._word, names)), self._expr(values))
 
     def _when(self, span: Span, c: list[Any]) -> syntax.Node:
         return self.build(c[1])

@@ -54,9 +54,11 @@ class Reference(Node):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Node):
-    """`for name in values`: what it follows is declared once for each value."""
+    """`for name in values`: what it follows is declared once for each value; of tuples, as
+    `for (a, b) in values`.
+    """
 
-    name: Word
+    names: tuple[Word, ...]
     values: Expr
 
 

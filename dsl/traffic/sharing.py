@@ -67,6 +67,12 @@ IDLE_RESTART = Shared(
     _ONE_HOST,
     lambda _: f"give both the same value, or {_HOSTS}",
 )
+NOTSENT_LOWAT = Shared(
+    "conflicting-options",
+    lambda place: f"`notsent_lowat` of {_host(place)}",
+    "programs and iperf3 have that of their host (net.ipv4.tcp_notsent_lowat)",
+    lambda _: f"give both the same value, or {_HOSTS}",
+)
 PATHS = Shared(
     "conflicting-options",
     lambda place: f"the paths of {_host(place)}",
@@ -117,6 +123,9 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     # A window belongs to the end that sends; where it is not given, Linux reduces it.
     restarts = flow.options.idle_restart is not False
     yield IDLE_RESTART, (flow.users, flow.server), restarts
+    iperf3 = flow.workload.planned.runs_commands
+    if iperf3 or flow.workload.own_code is not None:
+        yield NOTSENT_LOWAT, (flow.users, flow.server), flow.options.notsent_lowat_bytes
     if flow.multipath is not None:
         how = (flow.multipath.on_failure, flow.multipath.backup)
         yield PATHS, (flow.users, flow.client), (flow.server, *how)

@@ -21,6 +21,7 @@ from fairc.dsl.core.values import Applied, Quantity, Size, Symbol
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
+from fairc.words.blocks import hosts as host_keys
 from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
 from fairc.words.ccas import Cca as CcaWords
@@ -252,6 +253,9 @@ def options_of(
     sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
     ecn, accurate_ecn = _ecn(control, own, hosts)
     restart = _given_switch(keys.IDLE_RESTART, control, own, hosts)
+    least, unsent = (
+        _of_tcp(key, control, own, hosts) for key in (keys.MIN_RTO, keys.NOTSENT_LOWAT)
+    )
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     initial = workload.initial_window_packets if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", initial)
@@ -275,6 +279,8 @@ def options_of(
         pacing=pacing,
         fast_open=fast_open,
         idle_restart=restart,
+        min_rto_ms=None if least is None else _least_timeout(least),
+        notsent_lowat_bytes=bytes_of(unsent),
     )
 
 
@@ -400,6 +406,8 @@ NOT_OVER_MPTCP = (
     keys.FAST_OPEN,
     keys.USERS,
     keys.RTT,
+    keys.MIN_RTO,
+    keys.NOTSENT_LOWAT,
 )
 """Keys of a flow that the kernel does not have for MPTCP, or that are of one path."""
 
@@ -422,6 +430,14 @@ def check_multipath(workload: WorkloadEntry, settings: Settings, hosts: Settings
                 buffer.span,
                 "leave it out: every subflow would have a buffer of this size, and fill it",
             )
+    for key in (host_keys.MIN_RTO, host_keys.NOTSENT_LOWAT):
+        with gather.attempt():
+            if (default := hosts.given(key)) is not None:
+                _impossible(
+                    f"`{key.name}` is not available over MPTCP",
+                    default.span,
+                    "leave it out of `hosts`, and give it to the flows over TCP",
+                )
     with gather.attempt():
         if not workload.over_mptcp:
             known = ", ".join(sorted(other.name for other in WORKLOADS if other.over_mptcp))
@@ -472,6 +488,36 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
     return True, value == "accurate" and control.transport in ("tcp", "web")
 
 
+def _of_tcp(
+    key: Parameter[Quantity], control: Control, own: Settings, hosts: Settings
+) -> Quantity | None:
+    """Return an option of the kernel's TCP, if it is given; `hosts` has it for flows over TCP.
+
+    Raises CompileError where a flow over another transport has it.
+    """
+    if control.transport in ("tcp", "web"):
+        return own.given(key) or hosts.given(key)
+    if (given := own.given(key)) is not None:
+        over, why = control.transport.upper(), _ONLY_TCP[control.transport, key.name]
+        _impossible(
+            f"`{key.name}` is not available over {over}", given.span, f"{why}; leave it out"
+        )
+    return None
+
+
+def _least_timeout(time: Quantity) -> int:
+    """Return a time in ms. Raises CompileError unless it is a whole number of them."""
+    if time.ns % MS:
+        fail(
+            "out-of-range",
+            "the kernel's routes have whole milliseconds",
+            time.span,
+            f"this is {time.canonical}",
+            help=f"for example `{time.ns // MS + 1}ms`",
+        )
+    return time.ns // MS
+
+
 def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
     """Return one switch. If the transport leaves no choice, any other value is refused."""
     if key is keys.PACING and control.paces:
@@ -501,6 +547,14 @@ def _given_switch(
         )
     return value
 
+
+_ONLY_TCP: Mapping[tuple[str, str], str] = {
+    ("quic", "min_rto"): "probe timeouts of QUIC have no least value (RFC 9002, section 6.2.1)",
+    ("quic", "notsent_lowat"): "a QUIC stack holds what it has not sent, not a socket",
+    ("udp", "min_rto"): "nothing is sent again",
+    ("udp", "notsent_lowat"): "each packet is sent at once",
+}
+"""(transport, option of TCP) -> why it does not have it."""
 
 _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
     ("quic", "sack"): (True, "QUIC acknowledgements always carry ranges"),

@@ -5,6 +5,8 @@ use serde::Deserialize;
 
 /// What the kernel can count of a window with the largest scale (RFC 7323, section 2.3), bytes.
 const MAX_WINDOW: i64 = 65_535 << 14;
+/// The largest socket buffer, bytes: what waits is never more.
+const MAX_UNSENT: i64 = 1 << 29;
 
 /// How a transport is to work. What the ends cannot set themselves (for TCP: `initial_window_packets`,
 /// `ecn`, `sack`) the script has set for host or route; each end reports what is in force.
@@ -30,6 +32,10 @@ pub struct TransportOptions {
     /// does it: TCP does (its host is set to), QUIC does not.
     #[serde(deserialize_with = "or_null")]
     pub idle_restart: Option<bool>,
+    /// How many bytes may wait in a socket beyond the congestion window (`TCP_NOTSENT_LOWAT`); None: as the
+    /// sender does it by itself.
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, 1, MAX_UNSENT>")]
+    pub notsent_lowat_bytes: Option<u32>,
 }
 
 impl Default for TransportOptions {
@@ -42,6 +48,7 @@ impl Default for TransportOptions {
             pacing: false,
             fast_open: false,
             idle_restart: None,
+            notsent_lowat_bytes: None,
         }
     }
 }
@@ -63,10 +70,13 @@ mod tests {
         assert_eq!(window.idle_restart, None);
         let window = window.receive_window_bytes;
         assert_eq!(window, Some(65_536));
+        let unsent = GOOD.replacen('}', ", \"notsent_lowat_bytes\": 16384}", 1);
+        assert_eq!(read::<TransportOptions>(&unsent).unwrap().notsent_lowat_bytes, Some(16_384));
         for (from, to, words) in [
             ("10", "0", "`initial_window_packets` is 0"),
             ("null", "0", "`receive_window_bytes` is 0"),
             ("null", "1073725441", "`receive_window_bytes` is 1073725441"),
+            ("}", ", \"notsent_lowat_bytes\": 0}", "`notsent_lowat_bytes` is 0"),
             ("true", "1", "`sack`: invalid type: integer `1`"),
             ("\"ecn\": false,", "", "`ecn` is missing"),
             ("\"ecn\"", "\"colour\": 1, \"ecn\"", "unknown field `colour`"),

@@ -93,6 +93,8 @@ pub struct Listening<'a> {
     pub buffer_bytes: Option<u32>,
     /// The whole send buffer may wait to be sent, as with a source that it holds up.
     pub fills: bool,
+    /// As much may wait to be sent, bytes, whatever the source; None: as `fills` says.
+    pub unsent_bytes: Option<u32>,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
     /// Data may come with the first packet.
@@ -106,7 +108,8 @@ pub struct Listening<'a> {
 /// # Errors
 /// A message that says which step failed; for a CCA also which there are.
 pub fn listener(wanted: Listening) -> Result<Socket, String> {
-    let Listening { address, cca, buffer_bytes, fills, backlog, fast_open, mptcp } = wanted;
+    let Listening { address, cca, buffer_bytes, fills, unsent_bytes, backlog, fast_open, mptcp } =
+        wanted;
     let socket = if mptcp { open_mptcp() } else { open(Type::STREAM) }
         .map_err(|error| format!("cannot open a socket: {error}"))?;
     set_congestion_control(&socket, cca)?;
@@ -123,8 +126,8 @@ pub fn listener(wanted: Listening) -> Result<Socket, String> {
     of_tcp
         .and_then(|()| socket.set_reuse_address(true))
         .and_then(|()| {
-            let most = if fills { 0 } else { UNSENT_BYTES }; // 0: as much as there is room for
-            socket.set_tcp_notsent_lowat(most)
+            let usual = if fills { 0 } else { UNSENT_BYTES }; // 0: as much as there is room for
+            socket.set_tcp_notsent_lowat(unsent_bytes.unwrap_or(usual))
         })
         .map_err(|error| format!("cannot prepare the listening socket: {error}"))?;
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
@@ -303,6 +306,7 @@ mod tests {
             cca,
             buffer_bytes: Some(50_000),
             fills: false,
+            unsent_bytes: None,
             backlog: 1,
             fast_open: false,
             mptcp: false,

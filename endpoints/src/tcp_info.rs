@@ -104,18 +104,20 @@ pub fn read(socket: &Socket) -> io::Result<Sample> {
     raw(socket).map(|raw| parse(&raw))
 }
 
-/// Reads what the two ends have agreed on, and a connection's state.
+/// Reads what the two ends have agreed on, a connection's state, and its retransmission timeout, us
+/// (`tcpi_rto`).
 ///
 /// # Errors
 /// Those of `read`.
-pub fn agreed(socket: &Socket) -> io::Result<(Agreed, Sample)> {
+pub fn agreed(socket: &Socket) -> io::Result<(Agreed, Sample, u32)> {
     let mut all = [0; ECN_MODE + 4];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
     // A bit field of 32 bits, its first two bits the lowest.
     let bits = u32::from_ne_bytes(all[ECN_MODE..].try_into().expect("four bytes"));
     let ecn_mode = (length == all.len()).then_some((bits & 3) as u8);
     let raw = enough(&all, length)?;
-    Ok((Agreed::of(raw[OPTIONS], ecn_mode), parse(raw)))
+    let rto_us = u32::from_ne_bytes(raw[RTO..RTO + 4].try_into().expect("four bytes"));
+    Ok((Agreed::of(raw[OPTIONS], ecn_mode), parse(raw), rto_us))
 }
 
 /// Parses a structure that came without its socket; None: this kernel's is too short.
@@ -161,6 +163,9 @@ const ECN_MODE: usize = 276;
 
 /// `TCPI_ECN_MODE_ACCECN`.
 const ACCURATE: u8 = 2;
+
+/// Offset of `tcpi_rto`.
+const RTO: usize = 8;
 
 /// Offset of `tcpi_options`.
 const OPTIONS: usize = 5;

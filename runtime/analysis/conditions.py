@@ -180,8 +180,11 @@ def _window_cap(side: Side) -> str:
 
 
 def _send_buffer(side: Side) -> str:
-    planned = side.flow.plan.sender_bytes
-    return NO_LIMIT if planned is None else _bytes(planned)
+    planned, unsent = side.flow.plan.sender_bytes, side.flow.plan.options.notsent_lowat_bytes
+    size = NO_LIMIT if planned is None else _bytes(planned)
+    if unsent is None or side.transport != "tcp":
+        return size
+    return f"{size}; refilled below {_bytes(unsent)} beyond the window"
 
 
 def _receive_window(side: Side) -> str:
@@ -220,6 +223,13 @@ def _idle_restart(side: Side) -> str:
         given = side.transport == "tcp"
     # RFC 2861; Linux: tcp_cwnd_restart; endpoints: congestion/adapter.rs.
     return "halved for each RTO, at least the initial window" if given else "none"
+
+
+def _probes(side: Side) -> str:
+    least_ms = side.flow.plan.options.min_rto_ms
+    if side.transport != "tcp" or least_ms is None:
+        return _PROBES[side.transport]
+    return _PROBES["tcp"].replace("200 ms", f"{least_ms} ms")
 
 
 def _idle_timeout(side: Side) -> str:
@@ -325,9 +335,7 @@ CONDITIONS: tuple[Condition, ...] = (
         "what must have been acknowledged for an earlier packet to be lost",
         lambda side: _LOSS_DETECTION[side.transport],
     ),
-    Condition(
-        "probes", "when data is repeated of which nothing is heard", lambda s: _PROBES[s.transport]
-    ),
+    Condition("probes", "when data is repeated of which nothing is heard", _probes),
     Condition("idle restart", "congestion window after an idle time", _idle_restart),
     Condition("idle timeout", "silence that ends a connection", _idle_timeout),
     Condition("keep-alive", "what is sent to keep an idle connection", _keep_alive),

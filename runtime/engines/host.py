@@ -16,7 +16,7 @@ from pathlib import Path
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import lower
-from fairc.cell.links import arriving_actions
+from fairc.cell.links import arriving_filters
 from fairc.cell.queues import disciplines
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
@@ -183,8 +183,7 @@ def filters_of(cell: Cell) -> list[str]:
     """Return the filters that a cell's links, queues and flows need: classifiers with actions."""
     found = marking_filters(cell.flows)
     for interface in (each for node in cell.nodes for each in node.interfaces):
-        actions = arriving_actions(interface)
-        found |= {f"matchall action {actions}"} if actions else set()
+        found |= set(arriving_filters(interface))
         found |= interface.queue.filters if interface.queue is not None else frozenset()
     return sorted(found)
 

@@ -185,7 +185,21 @@ class QueueRecord:
         """
         if self.interface.shaper is not None and self.interface.shaper.medium is not None:
             return self.seconds(self.left)
-        return self.left_s if self.is_bucket else self.begin_s + self.lasts_s
+        if not self.is_bucket:
+            return self.begin_s + self.lasts_s
+        shaper = self.interface.shaper
+        if shaper is None or shaper.peak_bps is None:
+            return self.left_s
+        left_ns = self.left.time_ns - self.epoch_ns
+        lasts_ns = divided_ns(
+            [shaper.peak_bps],
+            np.zeros(len(left_ns), np.int64),
+            self.left.frame_bytes,
+        )
+        ahead_ns = np.cumsum(lasts_ns) - lasts_ns
+        end_ns = np.maximum.accumulate(left_ns - ahead_ns) + ahead_ns + lasts_ns
+        ends: Floats = end_ns.astype(np.float64) * 1e-9
+        return ends
 
     def known_at(self, hop: History) -> Bools:
         """Return of which frames that left it is known what a hop behind it had in force as they

@@ -244,6 +244,7 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
     "a policer": lambda i: i.arriving_bucket is not None,
+    "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",
 }
@@ -252,7 +253,8 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
 def _transmission(scenes: list[Cell]) -> str:
     """Describe links on which frames take no time; empty: there are none."""
     interfaces = (interface for s in scenes for node in s.nodes for interface in node.interfaces)
-    buckets = any(each.shaper and each.shaper.transmitter is None for each in interfaces)
+    shapers = (each.shaper for each in interfaces if each.shaper is not None)
+    buckets = any(each.transmitter is None and each.peak_bps is None for each in shapers)
     return "token buckets for links, which pass frames in no time" if buckets else ""
 
 

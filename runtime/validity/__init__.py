@@ -42,15 +42,22 @@ from .endpoints import (
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
-from .loss import loss_counts, other_drops, random_loss
+from .loss import chosen_losses, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
-from .options import transport_options
+from .options import least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
 from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .radio import media, repairs
 from .schedule import schedule
-from .service import changes, outdated, overrun, service_rate, service_schedule
+from .service import (
+    bucket_depths,
+    changes,
+    outdated,
+    overrun,
+    service_rate,
+    service_schedule,
+)
 from .tunnels import tunnels
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
@@ -59,6 +66,7 @@ CHECKS: tuple[Check, ...] = (
     outdated,
     service_rate,
     overrun,
+    bucket_depths,
     media,
     base_rtt,
     random_delay,
@@ -66,6 +74,7 @@ CHECKS: tuple[Check, ...] = (
     processing,
     transmission,
     random_loss,
+    chosen_losses,
     marking,
     code_points,
     copies,
@@ -81,6 +90,7 @@ CHECKS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
+    least_timeouts,
     host_buffers,
     host_limits,
     datagrams,
@@ -105,6 +115,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
+    least_timeouts,
     host_buffers,
     host_limits,
     datagrams,

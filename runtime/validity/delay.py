@@ -47,7 +47,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
                 ),
             )
             continue
-        skipped = 1.0 - float(np.prod([1 - i.reorder for i in impairments]))
+        skipped = 1.0 - float(np.prod([1 - i.skipping for i in impairments]))
         if skipped ** len(pings.rtts_s) > LEVEL:
             continue  # every ping may have skipped a delay
         hosts = _of_hosts(measurement, flow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
@@ -14,6 +15,9 @@ from fairc.runtime.measurement.queues import QueueRecord
 from .captures import of_flows
 from .finding import Finding, see
 from .losses import LossCount, pooled
+
+Bools = NDArray[np.bool_]
+ECN, TCP, SYN = 3, 6, 2
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
@@ -26,6 +30,7 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
     out.
     """
     counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
+    counted &= ~chosen(measurement, queue)
     place = measurement.paths.delivery(queue.place)
     if place is None:
         yield LossCount(0.0, int(counted.sum()), int((counted & queue.behind.lost).sum()))
@@ -43,6 +48,35 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         probability = planned.lost * (1 - planned.duplicate) if planned else 0.0
         bursts = planned.bursts if planned else None
         yield LossCount(probability, int(sent[number]), int(lost[number]), bursts)
+
+
+def chosen(measurement: Measurement, queue: QueueRecord) -> Bools:
+    """Return which packets that left a queue are of a kind that its link loses."""
+    left, arrival = queue.left, measurement.paths.arrival(queue.place)
+    found = np.zeros(len(left), np.bool_)
+    for kind in arrival.arriving_losses if arrival is not None else ():
+        which = {
+            "any": left.ip_bytes > 0,
+            "ce": (left.tos & ECN) == ECN,
+            "ect": (left.tos & ECN) > 0,
+            "syn": (left.protocol == TCP) & ((left.flags & SYN) > 0),
+        }[kind.of]
+        found |= which & (left.ip_bytes > (kind.above_bytes or 0))
+    return found
+
+
+def chosen_losses(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: of the packets that a link loses by their kind none arrives."""
+    for queue in measurement.seen_queues:
+        which = chosen(measurement, queue)
+        arrived = int((which & (queue.behind.found >= 0)).sum())
+        if arrived:
+            yield Finding(
+                "invalid",
+                f"{arrived} of {int(which.sum())} packets behind {queue.name} arrived, although"
+                f" its link loses all of their kind: its filter was not in force;"
+                f" {see('cell.json')}",
+            )
 
 
 def random_loss(measurement: Measurement) -> Iterator[Finding]:
@@ -69,14 +103,14 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
     bottlenecks = {queue.place for queue in measurement.queues}
     if not measurement.captured:  # then nothing but its drops is known of any other one
         bottlenecks |= {place for place, each in interfaces if each.bottleneck}
-    policed = {place for place, each in interfaces if each.arriving_bucket}
+    policed = {place for place, each in interfaces if each.arriving_bucket or each.arriving_losses}
     flows = measurement.cell.flows
     times_ns = (None, *measurement.paths.reroutings_ns)
     ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))
     passed = {place for way in ways for place in way}
     for place, after in sorted(measurement.qdiscs_after.items()):
         if place in bottlenecks or place in policed:
-            continue  # `token_buckets` judges what these drop
+            continue  # `token_buckets` and `chosen_losses` judge what these drop
         dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None

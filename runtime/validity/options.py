@@ -45,6 +45,14 @@ def _initial_window(flow: Flow, event: Mapping[str, Any]) -> Any:
     return event["initial_window_packets"] if chooses else flow.options.initial_window_packets
 
 
+def _unsent(flow: Flow, event: Mapping[str, Any]) -> Any:
+    """Return the planned bytes that wait unsent; where the file does not set them, those there
+    are.
+    """
+    planned = flow.options.notsent_lowat_bytes
+    return event["notsent_lowat_bytes"] if planned is None else planned
+
+
 _ECN = _Option("accepted", "ecn", "ECN", lambda flow, _: flow.options.ecn, after_retry=False)
 _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
     "tcp": (
@@ -64,6 +72,12 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
             after_retry=False,
         ),
         _Option("accepted", "sack", "SACK", lambda flow, _: flow.options.sack),
+        _Option(
+            "listening",
+            "notsent_lowat_bytes",
+            "unsent bytes in a socket",
+            _unsent,
+        ),
     ),
     "quic": (
         _Option(
@@ -119,6 +133,33 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 )
                 reason += f" away, or the system overrides it; {see('system.json')}"
                 yield Finding("invalid", reason)
+
+
+TICK_S = 0.01
+"""The longest tick of a kernel's timers, s: to it they round timeouts up."""
+
+
+def least_timeouts(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: the first retransmission timeout of a connection is the least one that is planned.
+
+    With one sample R of the round trip it is R + max(2 R, least) (Linux, net/ipv4/tcp_input.c,
+    tcp_rtt_estimator; RFC 6298, section 2.2, with K mdev = 2 R), rounded up to ticks twice.
+    """
+    for flow in measurement.flows:
+        least_ms = flow.plan.options.min_rto_ms
+        for event in flow.endpoints.reports["accepted"]:
+            if least_ms is None or event.get("rto_us") is None:
+                continue
+            rtt_s, rto_s = event["rtt_us"] / 1e6, event["rto_us"] / 1e6
+            least_s = rtt_s + least_ms / 1e3
+            most_s = rtt_s + max(2 * rtt_s, least_ms / 1e3) + 2 * TICK_S
+            if event["rtt_us"] and not least_s - TICK_S <= rto_s <= most_s:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name} begins with a retransmission timeout of {1e3 * rto_s:.0f} ms"
+                    f" at a round trip of {1e3 * rtt_s:.0f} ms, which is not that of `min_rto ="
+                    f" {least_ms}ms`: the system overrides it; {see('system.json')}",
+                )
 
 
 def _shown(value: object) -> str:

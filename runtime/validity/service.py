@@ -91,6 +91,8 @@ def _burst_s(queue: QueueRecord, slack_s: float) -> float:
     assert shaper is not None
     if queue.interface.changes:  # it saves only its slack
         return 8 * frame_bytes / shaper.rate_bps + max(slack_s, EMULATED_SLACK_NS * NS)
+    if shaper.depth_bytes is not None:
+        return 8 * (shaper.depth_bytes + 1) / shaper.rate_bps  # tc counts in ticks of 64 ns
     planned = bucket_bytes(shaper.rate_bps, frame_bytes, round(slack_s / NS))
     return 8 * max(queue.bucket_bytes, planned) / shaper.rate_bps
 
@@ -115,7 +117,9 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             )
         for flow in measurement.flows:
             passage = flow.at(queue)
-            share = 0.0 if passage is None else _share(passage, flow)
+            shaper = queue.interface.shaper
+            deep = shaper is not None and shaper.depth_bytes is not None
+            share = 0.0 if passage is None or deep else _share(passage, flow)
             if share > 1 + SHARE_TOLERANCE:
                 yield Finding(
                     "invalid",
@@ -123,6 +127,23 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
                     f" token bucket passes a burst"
                     " in no time; leave out `transmit = bucket`, or let the flow last longer",
                 )
+
+
+def bucket_depths(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: a token bucket whose depth is planned has it, as the kernel says, within its ticks
+    of 64 ns and what iproute2 rounds.
+    """
+    for queue in measurement.seen_queues:
+        shaper = queue.interface.shaper
+        if shaper is None or shaper.depth_bytes is None:
+            continue
+        tick_bytes = shaper.rate_bps * 64e-9 / 8
+        if abs(queue.bucket_bytes - shaper.depth_bytes) > 2 + 2 * tick_bytes:
+            yield Finding(
+                "invalid",
+                f"the bucket of {queue.name} holds {queue.bucket_bytes} bytes, not"
+                f" {shaper.depth_bytes}; {see('qdisc-after.json')}",
+            )
 
 
 def _ahead(queue: QueueRecord) -> float:

@@ -42,7 +42,15 @@ def node(**changed: Any) -> Node:
             }
         ],
         "neighbours": [{"address": "10.0.0.2", "mac": "02:00:0a:00:00:02", "interface": "h-eth0"}],
-        "routes": [{"destination": "10.0.0.0/8", "via": "10.0.0.2", "mtu": 1280, "initcwnd": 4}],
+        "routes": [
+            {
+                "destination": "10.0.0.0/8",
+                "via": "10.0.0.2",
+                "mtu": 1280,
+                "initcwnd": 4,
+                "rto_min": 20,
+            }
+        ],
         "rules": [{"interface": "h-eth0", "side": "dport", "port": 80, "table": 100}],
         "qdiscs": [],
     }
@@ -56,7 +64,7 @@ def test_the_lines_of_a_node() -> None:
         "address add 10.0.0.1/30 dev h-eth0",
         "neighbour add 10.0.0.2 lladdr 02:00:0a:00:00:02 dev h-eth0 nud permanent",
         "rule add iif h-eth0 ipproto tcp dport 80 lookup 100",
-        "route add 10.0.0.0/8 via 10.0.0.2 mtu 1280 initcwnd 4",
+        "route add 10.0.0.0/8 via 10.0.0.2 mtu 1280 initcwnd 4 rto_min 20ms",
     ]
 
 

@@ -193,3 +193,44 @@ def test_what_never_ends_is_refused(link: str, extra: str, code: str) -> None:
     with pytest.raises(CompileError) as caught:
         cells_of(f"rate = 8Mbit/s  delay = 1ms  {link}", extra)
     assert code in {d.code for d in caught.value.diagnostics}
+
+
+def test_outages_at_random_follow_each_other() -> None:
+    """Up first, then down and up in turns, until the end; each repetition has others."""
+    link = "rate = 5Mbit/s  delay = 10ms  down every exponential(2s) for exponential(500ms)"
+    first, second = cells_of(link, extra="duration = 30s  repeat = 2")
+    found = [
+        [c.impairment.loss for c in ends(cell)[1].changes if c.impairment]
+        for cell in (first, second)
+    ]
+    for losses in found:
+        assert losses[:2] == [1.0, 0.0]
+        assert all(a != b for a, b in pairwise(losses))
+    assert ends(first)[1].changes != ends(second)[1].changes
+
+
+def test_outages_of_random_lengths_at_a_distance_merge() -> None:
+    link = "rate = 5Mbit/s  delay = 10ms  down every 1s for uniform(1500ms, 1600ms)"
+    found = states(link)
+    assert all(loss == 1.0 for at_s, _, loss in found if at_s < 29)
+
+
+def test_what_only_one_draws_leaves_other_draws_alone() -> None:
+    """A chain of losses in time is drawn for each direction and comes first in the list of events; the
+    names of other streams have the place of their statement.
+    """
+    (cell,) = cells_of(
+        "rate = 5Mbit/s  delay = 10ms  loss = gilbert_elliott(good: 1s, bad: 100ms, h: 50%, k: 99%)"
+    )
+    losses = {round(c.impairment.loss, 9) for c in ends(cell)[1].changes if c.impairment}
+    assert losses == {0.5, 0.01}
+    first = ends(cell)[1].impairment
+    assert first is not None and first.loss == pytest.approx(0.01) and first.bursts is None
+
+
+def test_endless_outages_at_random_are_refused() -> None:
+    with pytest.raises(CompileError) as caught:
+        cells_of(
+            "rate = 5Mbit/s  delay = 10ms  down every exponential(1us) for exponential(1us)",
+        )
+    assert caught.value.diagnostics[0].code == "too-many"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -213,3 +214,49 @@ def test_an_index_that_there_is_not(check: Check, name: str) -> None:
     claim = f'claim "c" {{ holds = median(goodput({name})) > 1Mbit/s }}'
     found = check(flow, ENDS, "repeat = 20", claim)
     assert [d.code for d in found.errors] == ["unknown-flow"]
+
+
+def test_a_loop_over_tuples(build: Build) -> None:
+    (configuration,) = build(
+        DUMBBELL,
+        f"flow f[i] for (i, t) in [(1, 2s), (5, 500ms)] {{ {CUBIC}  start = t }}",
+        ENDS,
+    )
+    flows = configuration.scenario.flows
+    assert [(f.label, f.start_ns) for f in flows] == [("f[1]", 2 * 10**9), ("f[5]", 5 * 10**8)]
+
+
+def test_a_loop_over_the_rows_of_a_file(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns have the units of their header; a column without one has numbers."""
+    (tmp_path / "flows.csv").write_text("number, size [kB], start_s\n7, 12.5, 1\n8, 3, .25\n")
+    monkeypatch.chdir(tmp_path)
+    (configuration,) = build(
+        DUMBBELL,
+        'flow f[i] for (i, size, t) in rows("flows.csv")'
+        " { cca = cubic  start = t  workload = file(size) }",
+        ENDS,
+    )
+    flows = configuration.scenario.flows
+    assert [(f.label, f.start_ns, f.workload.size_bytes) for f in flows] == [
+        ("f[7]", 10**9, 12_500),
+        ("f[8]", 250_000_000, 3_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        ("(i, i) in [(1, 2)]", "duplicate-name"),
+        ("(i, j) in [1, 2]", "wrong-type"),
+        ("(i, j) in [(1, 2, 3)]", "wrong-type"),
+        ("(i, j) in rows(3)", "wrong-type"),
+        ("(i, j) in rows()", "missing-argument"),
+        ('(i, j) in rows("no.csv")', "unreadable"),
+        ('(i, j) in rows("../no.csv")', "file-path"),
+    ],
+)
+def test_what_a_loop_over_tuples_refuses(check: Check, loop: str, found: str) -> None:
+    problems = check(DUMBBELL, f"flow f[i] for {loop} {{ {CUBIC} }}", ENDS)
+    assert found in [each.code for each in problems]

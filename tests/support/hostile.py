@@ -123,7 +123,7 @@ VERBS = {
     ("mptcp", "limits"),
     *(("link", "set"), ("link", "add"), ("address", "add"), ("neighbour", "add"), ("rule", "add")),
     *(("route", "add"), ("route", "replace"), ("qdisc", "add"), ("qdisc", "change")),
-    *(("class", "add"), ("class", "change")),
+    *(("class", "add"), ("class", "change"), ("filter", "add")),
 }
 SAFE_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 PARAMETER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)

@@ -138,6 +138,20 @@ experiment harm {
   measure = [harm.goodput(victim)]
 }
 """
+WORDS = """fexp 1
+experiment words {
+  hosts { min_rto = 20ms  notsent_lowat = 16kB }
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(20pkt)) with {
+    link left -> right {
+      loss = loss(100%, of: ce, above: 1000B)  transmit = bucket(burst: 15kB, peak: 10Mbit/s)
+    }
+    link right -> left { reorder = reorder(50%, gap: 2) }
+  }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 # Beside its object, which is committed: that of examples/own-cca.fexp has to be compiled.
 CUSTOM = """fexp 1
 experiment custom {
@@ -186,7 +200,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
-    texts |= {"tunnel": TUNNEL, "policed": POLICED, "harm": HARM}
+    texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "harm": HARM}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))

@@ -19,7 +19,7 @@ from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
 from fairc.words.dscp import A_CODE_POINT
-from fairc.words.sizes import A_WINDOW
+from fairc.words.sizes import A_LEAST_TIMEOUT, A_WINDOW, AN_UNSENT_SIZE
 from fairc.words.transports import TRANSPORTS
 
 USERS = Parameter("users", AnyName("users"), "runs on each of them")
@@ -69,6 +69,18 @@ IDLE_RESTART = Parameter(
     otherwise="on over tcp, off over quic",
 )
 
+MIN_RTO = Parameter(
+    "min_rto",
+    A_LEAST_TIMEOUT,
+    "TCP's retransmission timeout is at least this over the round trip, in whole ms",
+    otherwise="200ms",
+)
+NOTSENT_LOWAT = Parameter(
+    "notsent_lowat",
+    AN_UNSENT_SIZE,
+    "what waits in a socket of TCP beyond its congestion window is refilled below this",
+    otherwise="128KiB; none for `onoff` and `video`",
+)
 DSCP = Parameter("dscp", A_CODE_POINT, "Diffserv code point of its packets, both ways", "cs0")
 
 _SIZE = "what a flow transfers is its workload: `workload = file(1MB)`"
@@ -95,6 +107,8 @@ FLOW: Registry[Parameter[Any]] = Registry(
         PACING,
         FAST_OPEN,
         IDLE_RESTART,
+        MIN_RTO,
+        NOTSENT_LOWAT,
         DSCP,
     ],
     misplaced={

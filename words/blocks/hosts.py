@@ -9,7 +9,7 @@ from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, AN_ECN, Words
 from fairc.dsl.core.registry import Registry
 from fairc.words.ccas.own_kernels import AnyKernel
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
-from fairc.words.sizes import A_BUFFER
+from fairc.words.sizes import A_BUFFER, A_LEAST_TIMEOUT, AN_UNSENT_SIZE
 from fairc.words.transports import TRANSPORTS
 
 OFFLOAD = Parameter(
@@ -46,6 +46,13 @@ FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")
 IDLE_RESTART = Parameter(
     "idle_restart", A_SWITCH, "default of the flows", otherwise="on over tcp, off over quic"
 )
+MIN_RTO = Parameter("min_rto", A_LEAST_TIMEOUT, "default of the flows over tcp", otherwise="200ms")
+NOTSENT_LOWAT = Parameter(
+    "notsent_lowat",
+    AN_UNSENT_SIZE,
+    "default of the flows over tcp",
+    otherwise="128KiB; none for `onoff` and `video`",
+)
 PROCESSING = Parameter(
     "processing",
     A_PROCESSING,
@@ -80,6 +87,8 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         PACING,
         FAST_OPEN,
         IDLE_RESTART,
+        MIN_RTO,
+        NOTSENT_LOWAT,
         PROCESSING,
         SYSCALL_COST,
         KERNEL,

@@ -16,6 +16,7 @@ from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.policers import A_POLICER
+from fairc.words.reorder import A_REORDERING
 from fairc.words.thin import A_THINNING
 from fairc.words.trace import A_LINK_RATE, Traced
 
@@ -24,7 +25,7 @@ DELAY = Parameter("delay", Traced(A_TIME), "one-way delay", "0s")
 LOSS = Parameter("loss", Traced(A_LOSS), "random loss after the queue", "0%")
 QUEUE = Parameter("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)")
 JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
-REORDER = Parameter("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%")
+REORDER = Parameter("reorder", A_REORDERING, "share of packets that skip the delay", "0%")
 DUPLICATE = Parameter("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%")
 MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
 TRANSMIT = Parameter(

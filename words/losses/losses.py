@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairc.cell.links import GilbertElliott
+from fairc.cell.links import ChosenLoss, GilbertElliott
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.source import Span
+from fairc.dsl.model import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +17,16 @@ class Loss:
     """The random losses of a link, each None if it is not given; written at `span`.
 
     own, both: loss probabilities, of this direction and of each direction.
-    bursts: a Markov chain.
+    bursts: a Markov chain that packets step. bad: one in time, as the event of its bad state; `own`
+    is the loss in its good one. chosen: packets that are lost all.
     """
 
     span: Span
     own: Fraction | None = None
     both: Fraction | None = None
     bursts: GilbertElliott | None = None
+    bad: Event | None = None
+    chosen: tuple[ChosenLoss, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

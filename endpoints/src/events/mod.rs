@@ -18,6 +18,8 @@ pub enum Event<'a> {
         cca: &'a str,
         /// `SO_SNDBUF` as the kernel counts it: twice what was asked for, to hold its overhead.
         send_buffer_bytes: u32,
+        /// `TCP_NOTSENT_LOWAT`, 0: as much as there is room for; null: this kernel does not say.
+        notsent_lowat_bytes: Option<u32>,
     },
     /// Server: a connection was accepted; with `requests`, the first of a stream. Written when its
     /// request says which one it is.
@@ -31,6 +33,10 @@ pub enum Event<'a> {
         /// What the ends have agreed on.
         #[serde(flatten)]
         agreed: Agreed,
+        /// Its smoothed round-trip time, us.
+        rtt_us: u32,
+        /// Its retransmission timeout, us.
+        rto_us: u32,
         /// Limit of the pacing rate as the kernel counts it, in payload, bit/s; null without one.
         max_pacing_bps: Option<u64>,
     },

@@ -20,13 +20,17 @@ const FLOWER_IP_PROTO: u16 = 9;
 const FLOWER_SOURCE: u16 = 18;
 const FLOWER_DESTINATION: u16 = 19;
 const OF_UDP: u16 = 2;
+/// `TCA_FLOWER_KEY_TCP_FLAGS`, and its mask.
+const FLOWER_TCP_FLAGS: u16 = 71;
+const FLOWER_TCP_FLAGS_MASK: u16 = 72;
 /// `TCA_FLOWER_KEY_IP_TOS`, and its mask.
 const FLOWER_TOS: u16 = 73;
 const FLOWER_TOS_MASK: u16 = 74;
 
 const ACT_KIND: u16 = 1;
 const ACT_OPTIONS: u16 = 2;
-/// `TC_ACT_OK`, `TC_ACT_SHOT`, `TC_ACT_PIPE`.
+/// `TC_ACT_UNSPEC` (the next filter), `TC_ACT_OK`, `TC_ACT_SHOT`, `TC_ACT_PIPE`.
+const CONTINUE: u32 = u32::MAX;
 const OK: u32 = 0;
 const SHOT: u32 = 2;
 const PIPE: u32 = 3;
@@ -73,10 +77,10 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
             expect(words, "matchall", "action")?;
             put_actions(MATCHALL_ACTIONS, &actions(words)?, &mut options);
         }
-        "flower" if words.peek() == Some("ip_tos") => of_class(words, &mut options)?,
         "flower" => {
-            flower(words, &mut options)?;
-            put_actions(FLOWER_ACTIONS, &actions(words)?, &mut options);
+            if flower(words, &mut options)? {
+                put_actions(FLOWER_ACTIONS, &actions(words)?, &mut options);
+            }
         }
         other => return Err(wrong("filter", other, "`matchall` or `flower`")),
     }
@@ -108,23 +112,35 @@ fn put_actions(at: u16, actions: &[Action], options: &mut Message) {
     });
 }
 
-/// Reads `ip_tos VALUE/MASK classid CLASS`, hexadecimal, as tc has them.
-fn of_class(words: &mut Words, options: &mut Message) -> Result<(), String> {
-    expect(words, "flower", "ip_tos")?;
-    let word = words.value("ip_tos")?;
+/// Reads `(ip_tos VALUE/MASK | ip_proto PROTOCOL FIELD) (action | classid CLASS)`, and says whether
+/// actions follow.
+fn flower(words: &mut Words, options: &mut Message) -> Result<bool, String> {
+    options.put(FLOWER_ETH_TYPE, &ETH_P_IP.to_be_bytes());
+    match words.value("flower")? {
+        "ip_tos" => {
+            let (value, mask) = masked(words, "ip_tos", "0xb8/0xfc")?;
+            options.put_u8(FLOWER_TOS, value).put_u8(FLOWER_TOS_MASK, mask);
+        }
+        "ip_proto" => of_protocol(words, options)?,
+        other => return Err(wrong("flower", other, "`ip_tos` or `ip_proto`")),
+    }
+    match words.value("flower")? {
+        "action" => Ok(true),
+        "classid" => {
+            options.put_u32(CLASS, class(words.value("classid")?)?);
+            Ok(false)
+        }
+        other => Err(wrong("flower", other, "`action` or `classid`")),
+    }
+}
+
+/// Takes a byte and its mask, hexadecimal, as tc has them.
+fn masked(words: &mut Words, of: &str, example: &str) -> Result<(u8, u8), String> {
+    let word = words.value(of)?;
     let byte = |text: &str| u8::from_str_radix(text.strip_prefix("0x")?, 16).ok();
-    let (value, mask) = word
-        .split_once('/')
+    word.split_once('/')
         .and_then(|(value, mask)| Some((byte(value)?, byte(mask)?)))
-        .ok_or_else(|| wrong("ip_tos", word, "a value and its mask such as `0xb8/0xfc`"))?;
-    expect(words, "flower", "classid")?;
-    let number = class(words.value("classid")?)?;
-    options
-        .put_u32(CLASS, number)
-        .put(FLOWER_ETH_TYPE, &ETH_P_IP.to_be_bytes())
-        .put_u8(FLOWER_TOS, value)
-        .put_u8(FLOWER_TOS_MASK, mask);
-    Ok(())
+        .ok_or_else(|| wrong(of, word, &format!("a value and its mask such as `{example}`")))
 }
 
 fn expect(words: &mut Words, of: &str, wanted: &str) -> Result<(), String> {
@@ -134,25 +150,29 @@ fn expect(words: &mut Words, of: &str, wanted: &str) -> Result<(), String> {
     }
 }
 
-/// Reads `ip_proto (tcp | udp) (src_port | dst_port) N action`.
-fn flower(words: &mut Words, options: &mut Message) -> Result<(), String> {
-    expect(words, "flower", "ip_proto")?;
+/// Reads `tcp tcp_flags VALUE/MASK`, or `(tcp | udp) (src_port | dst_port) N`.
+fn of_protocol(words: &mut Words, options: &mut Message) -> Result<(), String> {
     let (protocol, more) = match words.value("ip_proto")? {
         "tcp" => (libc::IPPROTO_TCP, 0),
         "udp" => (libc::IPPROTO_UDP, OF_UDP),
         other => return Err(wrong("ip_proto", other, "`tcp` or `udp`")),
     };
+    options.put_u8(FLOWER_IP_PROTO, protocol as u8);
     let side = match words.value("flower")? {
         "src_port" => FLOWER_SOURCE,
         "dst_port" => FLOWER_DESTINATION,
+        "tcp_flags" if protocol == libc::IPPROTO_TCP => {
+            let (value, mask) = masked(words, "tcp_flags", "0x2/0x2")?;
+            options
+                .put(FLOWER_TCP_FLAGS, &u16::from(value).to_be_bytes())
+                .put(FLOWER_TCP_FLAGS_MASK, &u16::from(mask).to_be_bytes());
+            return Ok(());
+        }
         other => return Err(wrong("flower", other, "`src_port` or `dst_port`")),
     };
     let port: u16 = words.number("port")?;
-    options
-        .put(FLOWER_ETH_TYPE, &ETH_P_IP.to_be_bytes())
-        .put_u8(FLOWER_IP_PROTO, protocol as u8)
-        .put(side + more, &port.to_be_bytes());
-    expect(words, "flower", "action")
+    options.put(side + more, &port.to_be_bytes());
+    Ok(())
 }
 
 /// Reads the actions to the end of the line, each but the first after `pipe action`.
@@ -180,8 +200,12 @@ fn actions(words: &mut Words) -> Result<Vec<Action>, String> {
     }
 }
 
-/// Reads `rate R burst BYTES mtu BYTES overhead BYTES conform-exceed drop/ok`.
+/// Reads `rate R burst BYTES mtu BYTES overhead BYTES conform-exceed drop/ok`, or `mtu BYTES
+/// conform-exceed drop/continue`.
 fn police(words: &mut Words) -> Result<Action, String> {
+    if words.peek() == Some("mtu") {
+        return above(words);
+    }
     expect(words, "police", "rate")?;
     let bytes_per_s = rate::read(words, "rate")?;
     expect(words, "police", "burst")?;
@@ -215,6 +239,26 @@ fn police(words: &mut Words) -> Result<Action, String> {
             if bytes_per_s > u64::from(u32::MAX) {
                 options.put_u64(POLICE_RATE64, bytes_per_s);
             }
+            options
+        }),
+    ))
+}
+
+/// Reads `mtu BYTES conform-exceed drop/continue`: longer packets are dropped, others meet the next
+/// filter.
+fn above(words: &mut Words) -> Result<Action, String> {
+    expect(words, "police", "mtu")?;
+    let mtu: u32 = words.number("mtu")?;
+    expect(words, "police", "conform-exceed")?;
+    expect(words, "conform-exceed", "drop/continue")?;
+    Ok((
+        "police",
+        Box::new(move |_| {
+            let mut raw = [0_u8; 56];
+            raw[4..8].copy_from_slice(&SHOT.to_ne_bytes());
+            raw[16..20].copy_from_slice(&mtu.to_ne_bytes());
+            let mut options = Message::attributes();
+            options.put(POLICE_PARAMETERS, &raw).put_u32(POLICE_RESULT, CONTINUE);
             options
         }),
     ))
@@ -284,6 +328,12 @@ mod tests {
             "filter add dev a egress protocol ip prio 2 flower ip_proto udp src_port 5001 action \
              pedit munge ip dsfield set 184 retain 252 pipe action csum ip",
             "filter add dev a parent 2: protocol ip prio 1 flower ip_tos 0xb8/0xfc classid 2:1",
+            "filter add dev a ingress protocol ip prio 1 flower ip_tos 0x3/0x3 action police mtu \
+             1 conform-exceed drop/continue",
+            "filter add dev a ingress protocol ip prio 1 flower ip_proto tcp tcp_flags 0x2/0x2 \
+             action police mtu 1 conform-exceed drop/continue",
+            "filter add dev a ingress protocol ip prio 1 matchall action police mtu 1300 \
+             conform-exceed drop/continue",
         ] {
             assert_eq!(Line::read(line).unwrap().devices, ["a"]);
         }

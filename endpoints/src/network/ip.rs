@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::message::Message;
-use super::words::{wrong, Words};
+use super::words::{time_ns, wrong, Words};
 use std::net::Ipv4Addr;
 
 // include/uapi/linux/if_link.h.
@@ -30,9 +30,11 @@ const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_METRICS: u16 = 8;
+const RTAX_LOCK: u16 = 1;
 const RTAX_MTU: u16 = 2;
 const RTAX_INITCWND: u16 = 11;
 const RTAX_FEATURES: u16 = 12;
+const RTAX_RTO_MIN: u16 = 13;
 const RTAX_INITRWND: u16 = 14;
 const RTAX_CC_ALGO: u16 = 16;
 const FEATURE_ECN: u32 = 1;
@@ -192,7 +194,7 @@ pub fn neighbour(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N] [initrwnd N] [features ecn] [congctl NAME]`.
+/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N] [initrwnd N] [rto_min TIME] [features ecn] [congctl NAME]`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -218,6 +220,11 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
             "mtu" => drop(metrics.put_u32(RTAX_MTU, words.number(word)?)),
             "initcwnd" => drop(metrics.put_u32(RTAX_INITCWND, words.number(word)?)),
             "initrwnd" => drop(metrics.put_u32(RTAX_INITRWND, words.number(word)?)),
+            // The kernel takes no notice of it unless it is locked; `ip` does so, too.
+            "rto_min" => {
+                let least_ms = milliseconds(words)?;
+                metrics.put_u32(RTAX_LOCK, 1 << RTAX_RTO_MIN).put_u32(RTAX_RTO_MIN, least_ms);
+            }
             "features" => {
                 only(words, word, "ecn")?;
                 metrics.put_u32(RTAX_FEATURES, FEATURE_ECN);
@@ -255,6 +262,15 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
         }
         message
     }))
+}
+
+/// Takes the time after `rto_min`, whole ms.
+fn milliseconds(words: &mut Words) -> Result<u32, String> {
+    let word = words.value("rto_min")?;
+    time_ns(word)
+        .filter(|ns| ns % 1_000_000 == 0)
+        .and_then(|ns| u32::try_from(ns / 1_000_000).ok())
+        .ok_or_else(|| wrong("rto_min", word, "a time in whole ms such as 20ms"))
 }
 
 /// `rule add [from NETWORK] [iif NAME] [ipproto tcp] [dport N] [sport N] (lookup N | blackhole)`.
@@ -379,6 +395,7 @@ mod tests {
             ("route replace 10.0.0.9/32 dev a initcwnd 4", vec!["a"]),
             ("route replace 10.0.0.9/32 via 10.0.0.2 initcwnd 4 initrwnd 8", vec![]),
             ("route replace local 0.0.0.0/0 dev lo table 100", vec!["lo"]),
+            ("route add 10.0.0.9/32 via 10.0.0.2 table 101 initcwnd 4 rto_min 5ms", vec![]),
             ("rule add iif a ipproto tcp dport 5001 lookup 100", vec![]),
             ("rule add iif a blackhole", vec![]),
             ("rule add from 10.0.0.1/32 lookup 60", vec![]),
@@ -408,6 +425,8 @@ mod tests {
             ("route add 10.0.0.0/8 via 10.0.0.2 window 3", "`route` has no `window`"),
             ("route add 10.0.0.0/8 dev a table 300", "`table` is `300`"),
             ("route add 10.0.0.9/32 dev a features sack", "`features` is `sack`, not `ecn`"),
+            ("route add 10.0.0.9/32 dev a rto_min 5", "`rto_min` is `5`"),
+            ("route add 10.0.0.9/32 dev a rto_min 1500us", "a time in whole ms"),
             ("rule add lookup 100", "needs `from` or `iif`"),
             ("rule add iif a", "needs `lookup` or `blackhole`"),
             ("rule add iif a blackhole lookup 100", "needs `lookup` or `blackhole`"),

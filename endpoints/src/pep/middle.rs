@@ -37,7 +37,7 @@ impl From<io::Error> for Unfit {
 /// # Errors
 /// Why it cannot be used.
 pub fn begin(socket: &Socket, pep: &Pep) -> Result<Begin, Unfit> {
-    let (agreed, state) = tcp_info::agreed(socket)?;
+    let (agreed, state, _) = tcp_info::agreed(socket)?;
     let peer_window_bytes = tcp_info::peer_window(socket)?;
     let (cwnd, mss, headers) = (state.cwnd, state.mss, agreed.header_bytes());
     socket::limit_rate(socket, pep.rate_bps, mss, headers)?;

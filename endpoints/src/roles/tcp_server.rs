@@ -97,6 +97,7 @@ impl Server {
             cca: &description.cca,
             buffer_bytes,
             fills: matches!(description.workload, Workload::Video(_) | Workload::OnOff(_)),
+            unsent_bytes: description.options.notsent_lowat_bytes,
             backlog: match &description.workload {
                 Workload::Requests(_) => REQUESTS_BACKLOG,
                 _ => description.connections,
@@ -115,6 +116,7 @@ impl Server {
         log.now(&Event::Listening {
             cca: &socket::congestion_control(&listener)?,
             send_buffer_bytes: socket::number(&listener, libc::SO_SNDBUF)?,
+            notsent_lowat_bytes: listener.tcp_notsent_lowat().ok(),
         });
         // Whoever started the server may wait for this line.
         log.flush();
@@ -221,7 +223,7 @@ impl Server {
             Err(message) => return Ok(Step::Over(End::Failed(message))),
         };
         let Request { connection, bytes } = request;
-        let (agreed, state) = tcp_info::agreed(&peer.socket)?;
+        let (agreed, state, rto_us) = tcp_info::agreed(&peer.socket)?;
         self.prepare(&peer.socket, state.mss, agreed.header_bytes())?;
         if first {
             let limit = socket::pacing_limit(&peer.socket)?;
@@ -232,6 +234,8 @@ impl Server {
                     cca: &socket::congestion_control(&peer.socket)?,
                     initial_window_packets: state.cwnd,
                     agreed,
+                    rtt_us: state.rtt_us,
+                    rto_us,
                     max_pacing_bps: limit.map(|bytes_per_s| bytes_per_s.saturating_mul(8)),
                 },
             );

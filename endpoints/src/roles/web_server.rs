@@ -74,6 +74,7 @@ async fn serve(
         cca: &description.cca,
         buffer_bytes: description.buffer_bytes,
         fills: false,
+        unsent_bytes: description.options.notsent_lowat_bytes,
         backlog: BACKLOG,
         fast_open: description.options.fast_open,
     })

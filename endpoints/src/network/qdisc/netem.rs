@@ -39,6 +39,7 @@ struct Asked {
     chain: Option<[u32; 4]>,
     duplicate: u32,
     reorder: Option<u32>,
+    gap: Option<u32>,
     rate: Option<u64>,
     seed: Option<u64>,
     /// The name of a table of its delays.
@@ -55,8 +56,11 @@ fn options(words: &mut Words) -> Result<Message, String> {
     }
     let table = asked.distribution.as_deref().map(table).transpose()?;
     let mut raw = [0; LENGTH];
-    // A share of packets skips the delay, each by its own coin.
-    let gap = u32::from(asked.reorder.is_some_and(|share| share > 0));
+    if asked.gap.is_some() && asked.reorder.is_none() {
+        return Err("`gap` needs `reorder`".into());
+    }
+    // A share of packets skips the delay, each by its own coin, or of those that follow a gap.
+    let gap = asked.gap.unwrap_or(1) * u32::from(asked.reorder.is_some_and(|share| share > 0));
     for (offset, value) in [
         (LIMIT_AT, asked.limit),
         (LOSS_AT, asked.loss),
@@ -114,6 +118,7 @@ fn read(words: &mut Words) -> Result<Asked, String> {
             }
             "distribution" => asked.distribution = Some(words.value(word)?.to_owned()),
             "reorder" => asked.reorder = Some(share(words, word)?),
+            "gap" => asked.gap = Some(words.number(word)?),
             "duplicate" => asked.duplicate = share(words, word)?,
             "rate" => asked.rate = Some(rate::read(words, word)?),
             "seed" => asked.seed = Some(words.number(word)?),
@@ -277,6 +282,7 @@ mod tests {
         assert!(near(&shown["loss-gemodel"]["r"], 0.3));
         assert!(near(&shown["duplicate"]["duplicate"], 0.5));
         assert!(near(&shown["reorder"]["reorder"], 0.25));
+        assert_eq!(read_and_show("delay 1ms reorder 25% gap 5").unwrap()["gap"], 5);
     }
 
     #[test]
@@ -287,6 +293,7 @@ mod tests {
             ("loss random nan%", "a percentage"),
             ("loss gemodel 1% 30% 100%", "`1-k` has no value"),
             ("reorder 25%", "`reorder` needs `delay`"),
+            ("delay 1ms gap 2", "`gap` needs `reorder`"),
             ("delay 1ms distribution normal", "`distribution` needs a jitter"),
             ("delay 1ms 1ms distribution ../x", "the name of a table"),
             ("corrupt 1%", "`netem` has no `corrupt`"),

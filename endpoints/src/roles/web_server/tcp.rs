@@ -59,7 +59,7 @@ impl Server {
         if self.description.options.pacing {
             socket::limit_pacing(&socket, UNLIMITED).map_err(text)?;
         }
-        let (agreed, state) = tcp_info::agreed(&socket).map_err(text)?;
+        let (agreed, state, _) = tcp_info::agreed(&socket).map_err(text)?;
         let cca = socket::congestion_control(&socket).map_err(text)?;
         let limit = socket::pacing_limit(&socket).map_err(text)?;
         let stream = std::net::TcpStream::from(socket);
