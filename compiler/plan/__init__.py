@@ -72,7 +72,7 @@ from fairc.dsl.model.requests import (
     ShownQuantity,
 )
 
-from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
+from .cells import cell_json, check, check_drawn, parse_cell
 from .header import OUTDATED, PLAN_VERSION, Plan
 
 __all__ = [
@@ -87,7 +87,6 @@ __all__ = [
     "Cell",
     "CellValue",
     "Change",
-    "CheckedCell",
     "Claim",
     "ClaimUnit",
     "Comparison",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import AfterValidator, TypeAdapter, ValidationInfo
 
 from fairc.cell.model import Cell
 from fairc.mechanisms import register
@@ -14,27 +14,25 @@ from fairc.mechanisms import register
 from .consistency import contradiction
 
 
-def _consistent(cell: Cell) -> Cell:
-    if why := contradiction(cell):
+PART: Final = "part"
+"""The context in which a part of a cell is checked, which contradicts itself without the rest."""
+
+
+def _consistent(cell: Cell, info: ValidationInfo) -> Cell:
+    if info.context is not PART and (why := contradiction(cell)):
         raise ValueError(why)
     return cell
 
-
-CheckedCell = Annotated[Cell, AfterValidator(_consistent)]
-"""A cell of which every field is in its bounds, and which contradicts itself nowhere."""
 
 register()
 
 
 @cache
 def _cells() -> TypeAdapter[Cell]:
-    """Return the reader and writer of cells; it takes longer to make than most commands last."""
-    return TypeAdapter(CheckedCell)
-
-
-@cache
-def _parts() -> TypeAdapter[Cell]:
-    return TypeAdapter(Cell)
+    """Return the reader and writer of cells, of which every field is in its bounds, and which
+    contradict themselves nowhere; it takes longer to make than most commands last.
+    """
+    return TypeAdapter(Annotated[Cell, AfterValidator(_consistent)])
 
 
 def parse_cell(line: str | bytes) -> Cell:
@@ -43,9 +41,8 @@ def parse_cell(line: str | bytes) -> Cell:
 
 
 def check(cell: Cell) -> None:
-    """Check a cell as if it had been read. Raises ValidationError, ValueError."""
-    _parts().validate_python(cell)
-    _consistent(cell)
+    """Check a cell as if it had been read. Raises ValidationError."""
+    _cells().validate_python(cell)
 
 
 def cell_json(cell: Cell, without: Any = None) -> str:
@@ -59,4 +56,4 @@ def check_drawn(cell: Cell) -> None:
     A third of the time of `check`. Raises ValidationError.
     """
     rest = replace(cell, nodes=cell.nodes[:1], cables=cell.cables[:1], captures=())
-    _parts().validate_python(rest)
+    _cells().validate_python(rest, context=PART)
