@@ -39,7 +39,8 @@ def table(
         if tested:
             lines = PAIR_FORMS[form](of_each(folder, where, _pairs(metric, groups)))
         else:
-            summed_up = _summaries(metric, groups, _names(stat) or [stat])
+            together = groups is None and form in FOR_PEOPLE
+            summed_up = _summaries(metric, groups, _names(stat) or [stat], together=together)
             lines = FORMS[form](of_each(folder, where, summed_up))
         for line in lines:
             console.result(line)
@@ -53,10 +54,14 @@ def _pairs(metric: str, groups: Sequence[str] | None) -> RowsOf[ComparisonRow]:
     return lambda measured, where: compare_groups(measured, metric, groups, where)
 
 
-def _summaries(metric: str, groups: Sequence[str] | None, names: Sequence[str]) -> RowsOf[Row]:
+def _summaries(
+    metric: str, groups: Sequence[str] | None, names: Sequence[str], *, together: bool
+) -> RowsOf[Row]:
     """Return what summarises a run by each of some statistics."""
     return lambda measured, where: [
-        row for name in names for row in summarise(measured, metric, groups, where, name)
+        row
+        for name in names
+        for row in summarise(measured, metric, groups, where, name, together=together)
     ]
 
 
@@ -194,3 +199,5 @@ FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {
     "json": as_json,
     "md": as_markdown,
 }
+FOR_PEOPLE = ("text", "md")
+"""The forms in which many flows of one index are one row."""
