@@ -158,8 +158,8 @@ def samples(
         apart = members.get(one.by.get(FLOW) or "", ())
         alike = (sample for sample in apart if _but_flow(sample, keys) == _but_flow(of[0], keys))
         crowd = group(alike, [FLOW])
-        values = {flow: _values(samples) for (flow,), samples in crowd.items()}
-        groups.append(replace(one, crowd=values))
+        singles = {flow: _values(samples) for (flow,), samples in crowd.items()}
+        groups.append(replace(one, crowd=singles))
     return Samples(name, unit, groups)
 
 
