@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
+from fairc.compiler.record import SPEC
 from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary

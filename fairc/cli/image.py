@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from fairc.compiler.binary import find_endpoints
 from fairc.compiler.engine_choice import VIRTUAL_TIME
-from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
 from fairc.runtime.uml import confinement, kernel, own, source_offer

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import SPEC
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime import engines
 from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsPrograms

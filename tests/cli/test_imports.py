@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 IMPORTED = """
 import sys
 import fairc.__main__
@@ -35,3 +37,14 @@ def test_check_imports_the_language_and_the_plan_alone() -> None:
     assert not found & below
     runtime = {name.split(".")[2] for name in found if name.startswith("fairc.runtime.")}
     assert runtime <= {"engines", "host", "uml", "vm"}
+
+
+@pytest.mark.parametrize("command", ["table", "verdict"])
+def test_who_reads_results_imports_nothing_that_compiles_or_draws(command: str) -> None:
+    code = f"import sys, fairc.cli.{command}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "fairc.runtime.repetitions.reading" in found
+    assert not found & {"asyncio", "jinja2", "matplotlib", "rich"}
+    compiling = {"compilation", "emission", "targets"}
+    assert not found & {f"fairc.compiler.{name}" for name in compiling}
