@@ -9,6 +9,7 @@ In order of control flow:
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema
     estimate       time and disk space of a run
+    binary         where the endpoints' program is
     targets        what can be emitted
     emission       a folder with the plan and the emitted programs; queue_table: the arguments of
                    `tc`, for the docs

@@ -13,14 +13,10 @@ from .compilation import Compilation
 from .engine_choice import refuse_target
 from .estimate import Estimate
 from .plan import cell_json
-from .record import FILES, Record, recorded
+from .record import FILES, SPEC, Record, recorded
 from .targets import TARGETS, Names, Target, find
 from .targets.index import Index
 
-# What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
-RESULTS = "results"
-SPEC = "spec"
-"""The folder with the experiment's file and every file that it reads."""
 # What makes a folder a run directory (runtime/store/folder.py).
 LOCK = "lock.json"
 PLAN = "plan.json"

@@ -20,6 +20,10 @@ from .files import IrregularError, content, whole
 from .plan import Model
 
 FILES = "files.json"
+SPEC = "spec"
+"""The folder with the experiment's file and every file that it reads."""
+RESULTS = "results"
+"""What cells run on a cluster left in a compiled plan (runtime/run/cluster.py)."""
 
 # Any path that stays inside the folder; users name parts of it.
 _PART = r"[^/\x00-\x1f\x7f]*[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*"

@@ -17,11 +17,25 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
+from fairc.words.blocks.claim import CLAIM
+from fairc.words.blocks.experiment import EXPERIMENT
+from fairc.words.blocks.flow import FLOW
+from fairc.words.blocks.hosts import HOSTS
+from fairc.words.blocks.link import LINK
 
 T = TypeVar("T")
 
 _MISSING, _MEANT = re.compile(r"`(\w+)` is missing"), re.compile(r"did you mean `(\w+)`\?")
 """Notes of a key that is missing, and of one that is misspelt."""
+
+_FORMS: tuple[tuple[Registry[Parameter[Any]], str], ...] = (
+    (EXPERIMENT, "experiment NAME {{ {} }}"),
+    (FLOW, "flow NAME {{ {} }}"),
+    (HOSTS, "hosts {{ {} }}"),
+    (LINK, "link A -- B {{ {} }}"),
+    (CLAIM, 'claim "TEXT" {{ {} }}'),
+)
+"""Blocks whose keys are sought in other blocks, and how each is written."""
 
 
 def sort_settings(
@@ -49,6 +63,7 @@ def sort_settings(
                     setting.key.span,
                     note=f"did you mean `{near}`?" if near else "",
                     help=misplaced
+                    or (None if near else _in_other_block(setting, keys))
                     or (f"known: {', '.join(keys.names())}" if keys.names() else None),
                 )
             if name in found and keys.get(name, setting.key.span).repeated:
@@ -64,6 +79,17 @@ def sort_settings(
                 )
             found[name] = setting
     return found, gather.found
+
+
+def _in_other_block(setting: syntax.Setting, keys: Registry[Parameter[Any]]) -> str | None:
+    """Return the help for a key that belongs to a block of another kind; None if it is in several,
+    or in none.
+    """
+    name, text = setting.key.text, " ".join(setting.span.text.split())
+    owners = [form for block, form in _FORMS if block is not keys and name in block]
+    if len(owners) != 1:
+        return None
+    return f"`{name}` belongs elsewhere: `{owners[0].format(text)}`"
 
 
 def misspelt(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:

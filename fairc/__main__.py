@@ -1,7 +1,8 @@
 """The command line: `fairc`, or `python -m fairc`. What it promises: docs/run/cli.md.
 
-A command is imported when it is called, so `fairc --help` imports click alone. Ctrl-C is handled
-before any of these imports; only during Python's own start-up does it still give a traceback.
+What a command does is imported when it is called, so all help imports click alone. Ctrl-C is
+handled before any of these imports; only during Python's own start-up does it still give a
+traceback.
 """
 
 from __future__ import annotations
@@ -62,10 +63,10 @@ class LazyGroup(click.Group):
         return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is none of this name."""
+        """Import how a command is called; None if there is none of this name."""
         if cmd_name not in commands():
             return None
-        command: click.Command = getattr(import_module(f"fairc.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(import_module(f"fairc.cli.commands.{cmd_name}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

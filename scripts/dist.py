@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import fairc
-from fairc.compiler.targets.binary import NAME, find_endpoints
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, portable, recipe, shipped

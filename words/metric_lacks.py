@@ -12,6 +12,7 @@ OWN_LINK = (
     "the slowest link begins at the sender itself, so no capture sees packets before its queue"
 )
 NO_GROUP = "no flow has an index or runs on a group of users"
+ALL_CONNECTIONS = "; a flow with `count` is one flow: what it has is of all its connections"
 ONE_PATH = "no flow runs over several paths (`multipath`)"
 # Values of `unfairness` of all sessions together; of `policing`, of token buckets, too.
 _OF_ALL = ("jain", "product", "epsilon_fairness")
@@ -31,8 +32,10 @@ def groups(value: str, paths: Sequence[FlowPath]) -> str:
     """Of values of a group of users, or of the flows of an index."""
     if value not in ("user", "group") and not value.startswith("group_"):
         return ""
-    known = any(users_of(path.flow) or group_of(path.flow) for path in paths)
-    return "" if known else NO_GROUP
+    if any(users_of(path.flow) or group_of(path.flow) for path in paths):
+        return ""
+    several = any(path.flow.connections > 1 for path in paths)
+    return f"{NO_GROUP}{ALL_CONNECTIONS if several else ''}"
 
 
 def subflows(value: str, paths: Sequence[FlowPath]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from fairc.cell.model import Cell
 from fairc.mechanisms import register
@@ -14,14 +15,13 @@ from fairc.mechanisms import register
 from .consistency import contradiction
 
 
-def _consistent(cell: Cell) -> Cell:
+def _require_consistent(cell: Cell) -> None:
+    """Raise ValidationError for a cell that contradicts itself."""
     if why := contradiction(cell):
-        raise ValueError(why)
-    return cell
+        what = PydanticCustomError("value_error", "Value error, {why}", {"why": why})
+        fault = InitErrorDetails(type=what, input=cell)
+        raise ValidationError.from_exception_data(Cell.__name__, [fault])
 
-
-CheckedCell = Annotated[Cell, AfterValidator(_consistent)]
-"""A cell of which every field is in its bounds, and which contradicts itself nowhere."""
 
 register()
 
@@ -29,23 +29,20 @@ register()
 @cache
 def _cells() -> TypeAdapter[Cell]:
     """Return the reader and writer of cells; it takes longer to make than most commands last."""
-    return TypeAdapter(CheckedCell)
-
-
-@cache
-def _parts() -> TypeAdapter[Cell]:
     return TypeAdapter(Cell)
 
 
 def parse_cell(line: str | bytes) -> Cell:
     """Return the cell that a line of `cells.jsonl` holds. Raises pydantic's ValidationError."""
-    return _cells().validate_json(line)
+    cell = _cells().validate_json(line)
+    _require_consistent(cell)
+    return cell
 
 
 def check(cell: Cell) -> None:
-    """Check a cell as if it had been read. Raises ValidationError, ValueError."""
-    _parts().validate_python(cell)
-    _consistent(cell)
+    """Check a cell as if it had been read. Raises ValidationError."""
+    _cells().validate_python(cell)
+    _require_consistent(cell)
 
 
 def cell_json(cell: Cell, without: Any = None) -> str:
@@ -59,4 +56,4 @@ def check_drawn(cell: Cell) -> None:
     A third of the time of `check`. Raises ValidationError.
     """
     rest = replace(cell, nodes=cell.nodes[:1], cables=cell.cables[:1], captures=())
-    _parts().validate_python(rest)
+    _cells().validate_python(rest)

@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.registry import Registry, suggest
 
 from . import containers, images, kubernetes, mininet, slurm
-from .binary import EndpointsMissing, find_endpoints
 from .index import Emitted
 from .naming import Names
 

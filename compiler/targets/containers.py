@@ -19,11 +19,11 @@ from fairc.cell.document import End
 from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.hosts import LINUX_BUFFER_MAX, modules, window_bytes
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 from . import images, runner
-from .binary import NAME, find_endpoints
 from .code import CellWriter, code
 from .index import Emitted
 from .rendering import header, template

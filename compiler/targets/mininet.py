@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.plan import Cell
 
 from . import images, program, runner
-from .binary import NAME, find_endpoints
 from .index import Emitted
 from .naming import Names
 

@@ -184,8 +184,17 @@ class Grid:
         return Group(binding, names, binding.value, rows)
 
     def _refuse_later(self, binding: syntax.Binding, before: set[str]) -> None:
-        """Refuse a list with a `let` of the experiment that uses a name which is swept later."""
-        later = self._swept - before
+        """Refuse a list with a name that is swept later, or with a `let` of the experiment that
+        uses one.
+        """
+        later = self._swept - before - {word.text for word in binding.names}
+        for name in sorted(used_names([binding.value], {}) & later):
+            fail(
+                "unknown-name",
+                f"`{binding.names[0].text}` needs `{name}`, which is swept after it",
+                binding.value.span,
+                help=f"sweep `{name}` before `{binding.names[0].text}`",
+            )
         for name in sorted(used_names([binding.value], self._lets) & set(self._own)):
             needed = used_names([self._lets[name]], self._lets) & later
             if needed:

@@ -1,4 +1,4 @@
-"""The commands, one module each, imported when it is called.
+"""The commands, one module each, imported when it is called; commands: how each is called.
 
     console    standard output and standard error
     interruption   Ctrl-C (fairc/start.py: the console script)

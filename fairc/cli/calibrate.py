@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-import click
-
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.runtime import engines
 from fairc.runtime.calibration.cases import CASES
@@ -17,7 +15,6 @@ from fairc.runtime.engines.kept_calibration import keep
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import Command, form, jobs, quiet, type_path
 from .sources import requested_engine
 
 RESULTS = Path("results") / "calibration"
@@ -25,25 +22,10 @@ RESULTS = Path("results") / "calibration"
 ELSEWHERE = "name another engine: `fairc calibrate --engine NAME --case NAME`"
 
 
-@click.command(cls=Command)
-@click.option("--engine", metavar="NAME", help="uml, vm, mininet or docker.  [default: uml]")
-@click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}-ENGINE]")
-@jobs()
-@click.option(
-    "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
-)
-@form("text", "md", "json")
-@quiet()
 def calibrate(
     engine: str | None, output: Path | None, jobs: int, chosen: tuple[str, ...], form: str
 ) -> int:
-    """Run a fixed suite on an engine and compare it with theory.
-
-    Rate, base RTT, jitter, loss, buffer; Reno's square-root law, fairness of equal flows, RTT
-    unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
-    is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs
-    names it.
-    """
+    """Run a fixed suite on an engine and compare it with theory."""
     known = [*(case.name for case in CASES), SPEED]
     if unknown := [name for name in chosen if name not in known]:
         raise UsageError(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import click
-
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
+from fairc.compiler.record import SPEC
 from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
@@ -23,36 +21,10 @@ from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import Command, allow_module, allow_program, quiet, type_path
 from .sources import offering
 from .targets import Allowed, refuse_unasked
 
 
-@click.command(cls=Command)
-@click.argument("plan", metavar="DIR", type=type_path)
-@click.option(
-    "--index",
-    "indices",
-    metavar="LIST",
-    required=True,
-    help="Which cells, from 0, as in `sbatch --array`: 3, 0-7 or 2,5,8-9.",
-)
-@click.option(
-    "--chunk",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number chunks of this many cells instead of single cells.",
-)
-@click.option(
-    "--engine",
-    metavar="NAME",
-    help="Refuse plans for another engine.  [default: the plan's, but never mininet]",
-)
-@click.option("--fresh", is_flag=True, help="Run them even if they have results.")
-@allow_module()
-@allow_program()
-@quiet()
 def cell(
     plan: Path,
     indices: str,
@@ -62,12 +34,7 @@ def cell(
     allow_module: bool,
     allow_program: bool,
 ) -> int:
-    """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
-
-    Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
-    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress. The cells of
-    several experiments of a file are numbered one experiment after the other.
-    """
+    """Run single cells of the compiled plan in DIR, and store their results in DIR/results."""
     if not plan.is_dir():
         raise UsageError(
             f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR"

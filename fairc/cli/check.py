@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import click
-
 from fairc import compiler, dsl
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics
@@ -17,7 +15,6 @@ from fairc.runtime.host import faults
 
 from . import console
 from .failures import Status
-from .options import Command, form, quiet, type_path
 from .sources import load
 
 STANDARD_INPUT = Path("-")
@@ -25,18 +22,8 @@ CONFIGURATIONS = 1000
 """At most this many configurations are compiled, evenly spread: all of them in most experiments."""
 
 
-@click.command(cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
-@form(
-    *("full", "concise", "json", "github"),
-    help="json and github (annotations of its workflows) go to standard output.",
-)
-@quiet()
 def check(files: tuple[Path, ...], form: str) -> int:
-    """Parse and check experiments; nothing is run. FILE may be `-`: standard input.
-
-    Features that cannot run yet are warnings here, and errors in `plan` and `run`.
-    """
+    """Parse and check experiments; nothing is run."""
     total: list[Diagnostics] = [diagnose(path) for path in files]
     everything = Diagnostics(d for found in total for d in found)
     if form == "json":

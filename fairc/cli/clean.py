@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from fairc.runtime.formatting import size
 from fairc.runtime.host import clean as cleaning
 from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError, runs_in
 from fairc.runtime.store.occupant import PARTIAL
 
 from . import console
-from .options import Command, quiet, type_path
 
 
-@click.command(cls=Command)
-@click.argument("runs", metavar="[RUN]...", nargs=-1, type=type_path)
-@click.option(
-    "--raw", is_flag=True, help="Also remove the raw artefacts of the RUNs (or of results/*)."
-)
-@quiet()
 def clean(runs: tuple[Path, ...], raw: bool) -> None:
-    """Remove what crashed runs left: processes, namespaces, containers, files. Nothing else.
-
-    fairc marks what it starts; what belongs to a running fairc is kept.
-    """
+    """Remove what crashed runs left: processes, namespaces, containers, files."""
     removed = [
         *cleaning.end_orphans(),
         *remove_containers(),

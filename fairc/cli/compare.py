@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
 from fairc.runtime.compare.comparison import (
     IDENTICAL,
     MISSING,
@@ -31,7 +29,6 @@ from fairc.runtime.store.spreadsheet import no_formula
 from . import agreement, console
 from .baseline import against
 from .failures import Status, UsageError
-from .options import Command, form, quiet, type_path
 from .results import (
     SHOWN_ROWS,
     Compared,
@@ -47,35 +44,10 @@ from .unpacking import opened
 Rows = Sequence["ComparisonRow"]
 
 
-@click.command(cls=Command)
-@click.argument("first", metavar="RUN|PACK", type=type_path)
-@click.argument("second", metavar="[RUN|PACK]", type=type_path, required=False)
-@click.option(
-    "--baseline",
-    metavar="RUN|PACK",
-    type=type_path,
-    help="Instead of a second run: what changed since this one, claims first.",
-)
-@form("text", "json", "md", help="json is in SI base units; md: with --baseline.")
-@click.option(
-    "--margin",
-    "margins",
-    metavar="[METRIC=]MARGIN",
-    multiple=True,
-    help="Ask whether they agree within a share of the first's median (5%), or an amount for one"
-    " metric (fairness.F=0.02, SI base unit). May be repeated.  [between engines: 5%]",
-)
-@quiet()
 def compare(
     first: Path, second: Path | None, baseline: Path | None, form: str, margins: tuple[str, ...]
 ) -> None:
-    """Compare two runs, metric by metric: identical, same, different, undecided or missing.
-
-    Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 %
-    interval of the shift from the first to the second. The exit status is 1 unless everything is
-    identical or the same, or agrees; with --baseline also when the verdict of a claim has changed.
-    The experiments of a file with several are compared by their names.
-    """
+    """Compare two runs, metric by metric: identical, same, different, undecided or missing."""
     if baseline is not None:
         if second is not None or margins:
             raise UsageError("--baseline stands for the other run, and takes no --margin")

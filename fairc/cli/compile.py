@@ -6,35 +6,16 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
 from fairc.compiler import emit
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.index import PAGE
 
 from . import console
 from .failures import UsageError
-from .options import Command, engine, quiet, settings, type_path
 from .sources import compiled, show_choice, show_warnings
 from .targets import must_be_named
 
 
-@click.command("compile", cls=Command)
-@click.argument("file", type=type_path)
-@click.option(
-    "-o", "--output", metavar="DIR", required=True, type=type_path, help="Folder to write."
-)
-@click.option(
-    "--target",
-    "targets",
-    metavar="TARGET",
-    multiple=True,
-    help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated."
-    "  [default: containers for the engine docker, else mininet]",
-)
-@engine()
-@settings()
-@quiet()
 def compile(
     file: Path,
     output: Path,
@@ -42,10 +23,7 @@ def compile(
     engine: str | None,
     settings: dict[str, str],
 ) -> None:
-    """Write the plan and the emitted programs; byte-identical each time.
-
-    Prints which engine `fairc run DIR` will use, and the commands to go on.
-    """
+    """Write the plan and the emitted programs; byte-identical each time."""
     compilations = compiled(file, settings, engine)
     folders = [
         output / c.experiment.name if len(compilations) > 1 else output for c in compilations

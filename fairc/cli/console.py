@@ -148,11 +148,13 @@ def coloured(stream: TextIO) -> bool:
 
 def progress() -> Progress:
     """Return the progress display that suits standard error."""
-    from fairc.runtime.run.progress import Bar, Lines, NoProgress
+    from fairc.runtime.run.progress import Lines, NoProgress
 
     if _quiet:
         return NoProgress()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from fairc.runtime.run.bar import Bar
+
         return Bar(terminal(sys.stderr))
     return Lines(say)
 

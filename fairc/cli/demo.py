@@ -10,23 +10,15 @@ from pathlib import Path
 import click
 
 from . import console
+from .commands.run import run
 from .failures import UsageError
-from .options import Command, quiet, type_path
-from .run import run
 
 SPEC = "quickstart.fexp"
 RUN, PAGE = "run", "report.html"
 
 
-@click.command(cls=Command)
-@click.argument("folder", type=type_path, default=Path("fairc-demo"))
-@quiet()
-@click.pass_context
-def demo(context: click.Context, folder: Path) -> int:
-    """Write an example into FOLDER [default: fairc-demo], run it and show its report.
-
-    The same command again resumes, or shows the report.
-    """
+def demo(folder: Path) -> int:
+    """Write an example into FOLDER [default: fairc-demo], run it and show its report."""
     text = files("fairc").joinpath(SPEC).read_bytes()
     spec = folder / SPEC
     if spec.exists() and spec.read_bytes() != text:
@@ -37,6 +29,7 @@ def demo(context: click.Context, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     spec.write_bytes(text)
     console.say(text.decode())
+    context = click.get_current_context()
     status: int = context.invoke(run, target=spec, output=folder / RUN, settings={})
     console.say(f"the experiment: {spec}; its words: fairc show; your own: fairc run FILE")
     if sys.stdout.isatty() and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

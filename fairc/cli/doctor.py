@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import click
-
 from fairc.runtime.engines.doctor import Finding, examine, plugged, verify
 
 from . import console
 from .failures import Status
-from .options import Command, quiet
 
 
-@click.command(cls=Command)
-@click.option(
-    "--verify",
-    "whole",
-    is_flag=True,
-    help="Read images, kernel, snapshots and endpoints in full and check their hashes.",
-)
-@quiet()
 def doctor(whole: bool) -> int:
-    """Show what this machine offers each engine; exit status 3 when none can run.
-
-    With --verify, also check the hashes of what cells run on; exit status 3 when something is
-    damaged.
-    """
+    """Show what this machine offers each engine; exit status 3 when none can run."""
     engines = examine()
     for engine in engines:
         console.result(

@@ -189,7 +189,7 @@ def _diagnosed(error: Exception) -> int:
 HANDLERS: dict[str, Callable[[Exception], int]] = {
     "fairc.dsl.core.diagnostics:CompileError": _diagnosed,
     "fairc.compiler.record:ForeignFileError": _wrong,
-    "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
+    "fairc.compiler.binary:EndpointsMissing": _no_endpoints,
     "fairc.runtime.host.faults:EngineUnavailable": _unavailable,
     "fairc.runtime.store.folder:StoreError": _wrong,
     "fairc.runtime.vm.portable:ImageFileError": _wrong,

@@ -7,30 +7,17 @@ import os
 import tempfile
 from pathlib import Path
 
-import click
-
 from fairc.dsl import read
 from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.text.layout import layout
 
 from . import console
 from .failures import Status
-from .options import Command, quiet, type_path
 from .sources import show
 
 
-@click.command(cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
-@click.option(
-    "--check", is_flag=True, help="Change nothing; exit with status 1 if a file is not formatted."
-)
-@click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
-@quiet()
 def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
-    """Give experiments their canonical layout; comments and line breaks are kept.
-
-    A file that does not parse is not touched. Layout has no meaning, so the plan stays the same.
-    """
+    """Give experiments their canonical layout; comments and line breaks are kept."""
     wrong: list[CompileError] = []
     changed = 0
     for path in files:

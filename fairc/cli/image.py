@@ -10,10 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import click
-
+from fairc.compiler.binary import find_endpoints
 from fairc.compiler.engine_choice import VIRTUAL_TIME
-from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
 from fairc.runtime.uml import confinement, kernel, own, source_offer
@@ -27,23 +25,9 @@ from fairc.words.ccas.own_kernels import built as own_kernels
 
 from . import console
 from .failures import Status, UsageError
-from .options import Commands, quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.runtime.containers.client import Client
-
-engine_option = click.option(
-    "--engine",
-    type=click.Choice([kind.name for kind in ENGINES if kind.image]),
-    default=VIRTUAL_TIME[0],
-    show_default=True,
-    help="Whose image.",
-)
-
-
-@click.group(cls=Commands)
-def image() -> None:
-    """Build, describe, save, load or remove an engine's image, or get its sources."""
 
 
 @contextmanager
@@ -56,35 +40,6 @@ def _docker() -> Iterator[tuple[Client, ModuleType]]:
         yield connected, container_images
 
 
-@image.command()
-@engine_option
-@click.option("--browser", is_flag=True, help="The image with Chromium, of uml and vm, too.")
-@click.option(
-    "--kernel",
-    "tree",
-    type=type_path,
-    metavar="FOLDER|TARBALL",
-    help="A kernel's source, from Linux 6.16 on. Without --name: a linux-source tarball for the"
-    " standard kernel, if Debian no longer has it.",
-)
-@click.option(
-    "--name",
-    metavar="NAME",
-    help="Build a kernel of your own, for hosts { kernel = NAME }; without --kernel from the"
-    " standard kernel's source.",
-)
-@click.option(
-    "--patch",
-    "patches",
-    type=type_path,
-    multiple=True,
-    metavar="FILE",
-    help="A patch of your kernel (patch -p1); repeatable, in order.",
-)
-@click.option(
-    "--config", type=type_path, metavar="FILE", help="Options of your kernel: CONFIG_X=y lines."
-)
-@quiet()
 def build(
     engine: str,
     browser: bool,
@@ -159,13 +114,17 @@ def _check_kernel(
 
 
 def usual_image(engine: str) -> Variant | None:
-    """Return what an engine's machine boots for cells without a browser; None: it has none."""
-    image = ENGINES[engine].image
+    """Return what an engine's machine boots for cells without a browser; None: it has none.
+
+    Raises UsageError for what is no engine with an image.
+    """
+    images_of = {kind.name: kind.image for kind in ENGINES if kind.image}
+    if engine not in images_of:
+        raise UsageError(f"no engine {engine} has an image", f"one of {', '.join(images_of)}")
+    image = images_of[engine]
     return next((variant for variant in recipe.VARIANTS if variant.name == image), None)
 
 
-@image.command()
-@engine_option
 def info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
     if usual_image(engine) is None:
@@ -218,11 +177,6 @@ def saved_parts(variant: Variant) -> list[Part]:
     return parts
 
 
-@image.command()
-@click.argument("file", type=type_path)
-@engine_option
-@click.option("--browser", is_flag=True, help="The image with Chromium instead.")
-@quiet()
 def save(file: Path, engine: str, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other
     machines.
@@ -243,20 +197,6 @@ def save(file: Path, engine: str, browser: bool) -> None:
     console.result(f"sha256  {sha256}")
 
 
-@image.command()
-@click.argument("file", type=type_path)
-@click.option(
-    "--snapshot",
-    "boot",
-    is_flag=True,
-    help="Also boot it once, so that cells find the machine ready; needs QEMU and the endpoints.",
-)
-@click.option(
-    "--trust",
-    is_flag=True,
-    help="Also load its kernel, a program that will run on this machine: you know who made FILE.",
-)
-@quiet()
 def load(file: Path, boot: bool, trust: bool) -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
     if not trust:
@@ -278,21 +218,9 @@ def load(file: Path, boot: bool, trust: bool) -> None:
         console.result(f"snapshot {taken.identity}")
 
 
-@image.command()
-@click.argument("folder", type=type_path)
-@click.option(
-    "--mirror",
-    "mirrors",
-    multiple=True,
-    metavar="URL",
-    help="A mirror of Debian, for what the usual one no longer has; repeatable.",
-)
-@quiet()
 def source(folder: Path, mirrors: tuple[str, ...]) -> None:
     """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
     packages in its image.
-
-    What cannot be had is named, and what was written stays: the same command goes on.
     """
     if folder.exists() and {path.name for path in folder.iterdir()} - set(source_offer.CONTENTS):
         raise UsageError(f"{folder} has other files", "name a folder for the sources alone")
@@ -308,8 +236,6 @@ def source(folder: Path, mirrors: tuple[str, ...]) -> None:
     )
 
 
-@image.command()
-@engine_option
 def rm(engine: str) -> None:
     """Remove the images, kernels, modules and snapshots of uml and vm, which share them; of docker
     its container images.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,26 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Command(click.Command):
-    """A command that refuses an option of one value given twice: click takes the last of them, and
-    forgets the others without a word.
+    """A command as it is declared in `fairc/cli/commands/NAME.py`, where its function is empty. The
+    function of the same name and arguments in `fairc/cli/NAME.py` does it, and is imported when it
+    is called.
+
+    It refuses an option of one value given twice: click takes the last of them, and forgets the
+    others without a word.
     """
+
+    def __init__(self, name: str | None, *, callback: Callable[..., Any], **settings: Any) -> None:
+        super().__init__(name, callback=self._call, **settings)
+        self._declared = callback
+
+    def work(self) -> Callable[..., Any]:
+        """Import and return the function that does this command."""
+        module = import_module(self._declared.__module__.replace(".commands.", "."))
+        work: Callable[..., Any] = getattr(module, self._declared.__name__)
+        return work
+
+    def _call(self, **arguments: Any) -> Any:
+        return self.work()(**arguments)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line. Raises UsageError."""

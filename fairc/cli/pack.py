@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import click
-
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import of_file
 from fairc.runtime.host.clean import remove_temporary
@@ -27,31 +25,14 @@ from fairc.runtime.vm import portable
 from . import console
 from .failures import UsageError
 from .image import saved_parts, usual_image
-from .options import Command, quiet, type_path
 from .results import plan_of, suite_of
 
 KEPT = 100
 """Of how many packs of a run it is known that fairc made them."""
 
 
-@click.command(cls=Command)
-@click.argument("run", metavar="RUN", type=type_path)
-@click.option(
-    "-o", "--output", type=type_path, help="The file to write.  [default: EXPERIMENT.zip]"
-)
-@click.option("--with-image", is_flag=True, help="Include the guest's image and kernel.")
-@click.option(
-    "--with-raw", is_flag=True, help="Include the raw artefacts of every cell: captures, logs."
-)
-@quiet()
 def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
-    """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
-
-    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes;
-    only an earlier pack of RUN is replaced. Of a file with several experiments, RUN is their
-    folder, and the file holds all of them. `fairc verify`, `run`, `report`, `verdict`, `table` and
-    `compare` accept the file in place of RUN.
-    """
+    """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs."""
     runs = runs_in(run)
     plans = [plan_of(folder) for folder in runs.values()]
     name = plans[0].experiment if "" in runs else suite_of(plans[0])

@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
-
 from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler import Compilation
 from fairc.compiler.estimate import Estimate
@@ -18,7 +16,6 @@ from fairc.runtime.run.progress import duration
 from fairc.words.repetitions import looks
 
 from . import console
-from .options import Command, engine, form, jobs, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
@@ -42,13 +39,6 @@ LABELS = (
 )
 
 
-@click.command(cls=Command)
-@click.argument("file", type=type_path)
-@settings()
-@jobs()
-@form("text", "json")
-@engine()
-@quiet()
 def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str | None) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
     compilations = compiled(file, settings, engine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -17,6 +17,7 @@ from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.remarks import merged
+from fairc.runtime.repetitions.samples import FLOW
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.run import repair
 from fairc.runtime.run.verification import Verification, of_cells
@@ -138,11 +139,12 @@ def summary(run: Path, measured: Measurements) -> Iterator[str]:
     missing = []
     for metric in asked:
         try:
-            rows = summarise(measured, metric)
+            rows = summarise(measured, metric, together=True)
             found += [(metric, rows)] if rows else []
             stand_in = presentation(full_name(metric)).stand_in
             if stand_in and stand_in not in asked and all(row["value"] is None for row in rows):
-                found.append((stand_in, summarise(measured, stand_in)))  # behind, by its own name
+                # Behind, by its own name.
+                found.append((stand_in, summarise(measured, stand_in, together=True)))
         except UnknownName:  # a plug-in that is not installed, or nothing that the cells have
             missing.append(metric)
     for metric, shown in found[:SHOWN_METRICS]:
@@ -189,24 +191,40 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     # A metric of the whole cell has no flow: its column would be empty.
     keys = [key for key in rows[0]["by"] if any(row["by"][key] is not None for row in rows)]
     unit = f" ({scale.unit})" if scale.unit else ""
+    crowded = any("flows" in row for row in rows)
     head = [
         *keys,
         f"{rows[0]['stat']} {rows[0]['metric']}{unit}",
         "95 % CI",
         count_head(keys),
         "left out",
+        *(["single flows"] if crowded else []),
     ]
     body = [
         [
-            *(row["by"][key] or "" for key in keys),
+            *(_key(row, key) for key in keys),
             shown(row["value"]),
             interval(row, shown(row["ci_low"]), shown(row["ci_high"])),
             str(row["n"]),
             str(row["invalid"] or ""),
+            *([_spread(row, shown)] if crowded else []),
         ]
         for row in rows
     ]
     return head, body, len(keys)
+
+
+def _key(row: Row, key: str) -> str:
+    """Return a name of a row; of many flows as one, with their number."""
+    several = f" ({row['flows']} flows)" if key == FLOW and "flows" in row else ""
+    return f"{row['by'][key] or ''}{several}"
+
+
+def _spread(row: Row, shown: Callable[[float], str]) -> str:
+    """Return between what the statistics of single flows are; empty for a row of one."""
+    if "lowest" not in row or "highest" not in row:
+        return ""
+    return f"{shown(row['lowest'])} .. {shown(row['highest'])}"
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
@@ -230,6 +248,9 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
         yield f"without a value: {reason}"
     for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
         yield f"no interval: {reason}"
+    if crowd := next((row for row in rows if "flows" in row), None):
+        apart = ",".join(key for key in crowd["by"] if key == FLOW or crowd["by"][key] is not None)
+        yield f"several flows: the mean of theirs in each cell; each of them: --by {apart}"
 
 
 def _named(row: Row) -> str:

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import SPEC
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime import engines
 from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsPrograms
@@ -23,11 +21,10 @@ from fairc.runtime.run.history import invocation
 from fairc.runtime.store import occupant
 from fairc.runtime.store.folder import LOCK, PLAN, Store, StoreError, read_cells
 
-from . import console, interruption, options
+from . import console, interruption
 from .collect import collect
 from .conclusion import conclude, page_of_all
 from .failures import UsageError
-from .options import Command, allow_module, allow_program, jobs, quiet, settings, type_path, where
 from .phase import check_phases
 from .results import default_run
 from .sources import offering, requested_engine, selection, show_choice
@@ -37,40 +34,6 @@ from .unpacking import is_pack, run_of
 T = TypeVar("T")
 
 
-@click.command(cls=Command)
-@click.argument("target", metavar="FILE|DIR", type=type_path)
-@click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
-@options.engine()
-@jobs()
-@settings()
-@where("Run only cells that meet a condition, as in `exclude`.")
-@click.option("--fresh", is_flag=True, help="Run all cells again, even finished ones.")
-@click.option(
-    "--phase-check",
-    "phases",
-    is_flag=True,
-    help="Then rerun some cells with hosts that delay packets by up to the time of one full frame.",
-)
-@click.option(
-    "--collect",
-    "collecting",
-    is_flag=True,
-    help="Run nothing: collect the results of `fairc cell` from DIR.",
-)
-@click.option(
-    "--machine",
-    metavar="IDENTITY",
-    help="With --collect: the machine whose results to take, if several ran cells.",
-)
-@click.option(
-    "--allow-image",
-    is_flag=True,
-    help="With --engine docker: run the container images named by flows. Images are code.",
-)
-@allow_module()
-@allow_program()
-@click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
-@quiet()
 def run(
     target: Path,
     output: Path | None,
@@ -87,12 +50,7 @@ def run(
     allow_program: bool,
     strict: bool,
 ) -> int:
-    """Run the missing cells of FILE or of the plan in DIR, and write the report.
-
-    Ctrl-C at any time: finished cells are kept, and the same command resumes. A run directory has
-    one engine: with --engine and another one's results there, the run goes to
-    results/EXPERIMENT-ENGINE.
-    """
+    """Run the missing cells of FILE or of the plan in DIR, and write the report."""
     if collecting:
         if settings or engine or where or fresh or phases:
             raise UsageError(

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
-import click
-
 from fairc.compiler.targets import TARGETS
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.units import BDP, DATA, PACKETS, PHRASES, SHARE, SI, UNITS, Unit
@@ -20,7 +18,6 @@ from fairc.words.presets.drawing import drawing
 
 from . import console
 from .failures import UsageError
-from .options import Command, form, quiet
 
 MEANINGS = {
     BDP: "the rate of the slowest link on a flow's way times its base round trip",
@@ -29,15 +26,8 @@ MEANINGS = {
 BASES = SI | {DATA: "bit", SHARE: ""}
 
 
-@click.command(cls=Command)
-@click.argument("name", required=False)
-@form("text", "json")
-@quiet()
 def show(name: str | None, form: str) -> None:
-    """Describe NAME: a preset, a metric, a queue, a CCA, ...
-
-    NAME may also be a family of words, such as `queues`; without NAME, the families are listed.
-    """
+    """Describe NAME: a preset, a metric, a queue, a CCA, ..."""
     everything = pages()
     families = families_of(everything, name)
     found = [page for family in families for page in everything[family]] or chosen(everything, name)

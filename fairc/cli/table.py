@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
 from fairc import dsl
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.comparison import ComparisonRow, Mixture, compare_groups
@@ -24,7 +22,6 @@ from fairc.runtime.store.spreadsheet import no_formula
 from . import console
 from .compare import PAIR_FORMS
 from .failures import UsageError
-from .options import Command, form, quiet, type_path, where
 from .results import fresh_tables, markdown, text
 from .unpacking import opened
 
@@ -33,41 +30,17 @@ RowsOf = Callable[[Measurements, Where | None], list[R]]
 """What a run measured, and which of it is looked at -> rows of a table."""
 
 
-@click.command(cls=Command)
-@click.argument("run", metavar="RUN|PACK", type=type_path)
-@click.argument("metric")
-@click.option(
-    "--by",
-    metavar="A,B",
-    help="Swept names, flow, repetition, load, protocol.  [default: swept, flow]",
-)
-@where("Use only cells that meet a condition, as in `exclude`; `flow == f[2]` chooses flows.")
-@click.option(
-    "--stat",
-    metavar="A,B",
-    default="median",
-    show_default=True,
-    help="median, mean, bootstrap (mean with BCa interval), min, max, p90, ...",
-)
-@click.option(
-    "--test", "tested", is_flag=True, help="Compare every pair of rows: test, effect size, verdict."
-)
-@form("text", "csv", "json", "md", help="csv and json are in SI base units.")
-@quiet()
 def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
 ) -> None:
-    """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
-    interval.
-
-    Of a file with several experiments, RUN is their folder: the table has all that have METRIC.
-    """
+    """Print one table of METRIC: value, n and 95 % confidence interval."""
     groups = None if by is None else _names(by)
     with opened(run) as folder:
         if tested:
             lines = PAIR_FORMS[form](of_each(folder, where, _pairs(metric, groups)))
         else:
-            summed_up = _summaries(metric, groups, _names(stat) or [stat])
+            together = groups is None and form in FOR_PEOPLE
+            summed_up = _summaries(metric, groups, _names(stat) or [stat], together=together)
             lines = FORMS[form](of_each(folder, where, summed_up))
         for line in lines:
             console.result(line)
@@ -81,10 +54,14 @@ def _pairs(metric: str, groups: Sequence[str] | None) -> RowsOf[ComparisonRow]:
     return lambda measured, where: compare_groups(measured, metric, groups, where)
 
 
-def _summaries(metric: str, groups: Sequence[str] | None, names: Sequence[str]) -> RowsOf[Row]:
+def _summaries(
+    metric: str, groups: Sequence[str] | None, names: Sequence[str], *, together: bool
+) -> RowsOf[Row]:
     """Return what summarises a run by each of some statistics."""
     return lambda measured, where: [
-        row for name in names for row in summarise(measured, metric, groups, where, name)
+        row
+        for name in names
+        for row in summarise(measured, metric, groups, where, name, together=together)
     ]
 
 
@@ -222,3 +199,5 @@ FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {
     "json": as_json,
     "md": as_markdown,
 }
+FOR_PEOPLE = ("text", "md")
+"""The forms in which many flows of one index are one row."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
 from fairc.dsl import model
 from fairc.dsl.core.entries import Entry, Use, bind
 from fairc.dsl.core.source import Source
@@ -25,7 +23,6 @@ from fairc.words.trace import (
 )
 
 from . import console
-from .options import Command, form, quiet, type_path
 
 KINDS: tuple[tuple[str, Dimension, str, float], ...] = (
     ("rate", RATE, "bit/s", 1.0),
@@ -42,16 +39,8 @@ Course = Sequence[tuple[int, int, float]]
 """From, to, ns; the value."""
 
 
-@click.command(cls=Command)
-@click.argument("file", type=type_path)
-@click.argument("arguments", required=False, default="")
-@form("text", "json")
-@quiet()
 def trace(file: Path, arguments: str, form: str) -> None:
-    """Show what the language reads from a recording: duration, statistics, course.
-
-    ARGUMENTS are those of `trace` in an experiment, such as 'column: "rate_mbps", missing: hold'.
-    """
+    """Show what the language reads from a recording: duration, statistics, course."""
     use = used(file, arguments)
     found = [described(use, what) for what in followed(use)]
     columns = columns_of(use)

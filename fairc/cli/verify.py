@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.run import repair, verification
 from fairc.runtime.run.verification import DamagedFile, Verification, quoted, resume, stored
@@ -18,7 +16,6 @@ from fairc.runtime.store.folder import Store, runs_in
 
 from . import console
 from .failures import Status, UsageError
-from .options import Command, allow_module, allow_program, form, jobs, quiet, type_path
 from .results import aligned
 from .targets import Allowed
 from .verify_pack import verify_pack
@@ -28,27 +25,6 @@ Verified = Mapping[Path, Verification]
 """Run directory -> what was found there."""
 
 
-@click.command(cls=Command)
-@click.argument("target", metavar="RUN|PACK", type=type_path)
-@form("text", "json")
-@click.option(
-    "--sample",
-    type=click.IntRange(0),
-    help=(
-        "How many cells to draw: of a pack to run again [default: 3], of a run to derive from raw"
-        " artefacts [default: all]."
-    ),
-)
-@click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
-@jobs()
-@click.option(
-    "--trust",
-    is_flag=True,
-    help="For a pack: also run its own programs and endpoints, only inside the engine vm.",
-)
-@allow_module()
-@allow_program()
-@quiet()
 def verify(
     target: Path,
     form: str,
@@ -59,17 +35,7 @@ def verify(
     allow_module: bool,
     allow_program: bool,
 ) -> int:
-    """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
-    `fairc pack`.
-
-    For a run directory: compare every file with the hash recorded when it was written, each cell
-    with the plan, tables with the cells, and results with what raw artefacts give; list what is
-    damaged with its repair. Nothing is changed. For a
-    pack: compile its spec again, rebuild everything that follows from the results of its cells,
-    decide its claims again, and run some of its cells again, drawn at random; its own programs are
-    run only with --trust. The exit status is 1 when something is damaged, differs or is missing.
-    Of a file with several experiments, RUN is their folder, and all are checked.
-    """
+    """Check what is stored, and say what that proves."""
     if everything and sample is not None:
         raise UsageError("--all and --sample contradict each other")
     if target.is_file():

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fairc.compiler import Compilation
-from fairc.compiler.emission import SPEC
-from fairc.compiler.targets.binary import NAME
+from fairc.compiler.binary import NAME
+from fairc.compiler.record import SPEC
 from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.vm import VmEngine

@@ -12,6 +12,11 @@ _CONSTANT = (
     " bulk(packet: 200B)`"
 )
 
+_SHORT = (
+    "short transfers that arrive at random are `workload = requests(size: 30kB, every:"
+    " exponential(100ms))`"
+)
+
 _VIDEO = "a video is `workload = video(bitrate: 3Mbit/s, length: 60s)`"
 
 WORKLOADS: Registry[WorkloadEntry] = Registry(
@@ -19,11 +24,14 @@ WORKLOADS: Registry[WorkloadEntry] = Registry(
     "workload",
     (found.DECLARATION for found in load("workloads", "declaration")),
     misplaced={
-        "cbr": _CONSTANT,
         "page": (
             "a page is what `load` loads: `workload = load(page(html: 30kB, objects: 40 of 20kB))`"
         ),
-        "voip": _CONSTANT,
+        **dict.fromkeys(
+            ("cbr", "cbr_udp", "constant", "constant_rate", "game", "gaming", "udp", "voip"),
+            _CONSTANT,
+        ),
+        **dict.fromkeys(("mice", "poisson", "short", "short_flows", "web"), _SHORT),
         **dict.fromkeys(("youtube", "netflix", "dash", "streaming"), _VIDEO),
     },
 )

@@ -14,8 +14,8 @@ from typing import IO
 
 from docker.errors import BuildError, ImageNotFound
 
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.containers import image_name
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.vm import image as machine

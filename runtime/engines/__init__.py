@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import VIRTUAL_TIME, Reason
@@ -18,7 +18,8 @@ from fairc.compiler.plan import Cell
 from fairc.dsl.core.registry import Registry, suggest
 from fairc.runtime.host.faults import MemoryNeed
 
-from .base import Engine
+if TYPE_CHECKING:
+    from .base import Engine
 
 Report = Callable[[str], None]
 

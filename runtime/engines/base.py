@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.host import archive
 from fairc.runtime.host.faults import EngineUnavailable
 
@@ -42,14 +41,6 @@ def refuse_images(cell: Cell) -> None:
                 (f"this engine cannot run the image `{flow.image}` of the flow `{flow.name}`",),
                 "`fairc run --engine docker --allow-image`",
             )
-
-
-def endpoints() -> Path:
-    """Return where the endpoints' program is. Raises EngineUnavailable."""
-    try:
-        return find_endpoints()
-    except EndpointsMissing as problem:
-        raise EngineUnavailable((str(problem),), "make setup") from problem
 
 
 def result(

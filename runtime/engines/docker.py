@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.cell.expansion import expand, most_preparation_s
+from fairc.compiler.binary import EndpointsMissing
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images, runner
-from fairc.compiler.targets.binary import EndpointsMissing
 from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor

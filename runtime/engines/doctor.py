@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.targets import TARGETS
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.dsl.core.cache import cache_directory
 from fairc.mechanisms.queues.registry import QUEUES

@@ -18,8 +18,8 @@ from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import lower
 from fairc.cell.links import arriving_filters
 from fairc.cell.queues import disciplines
+from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.mechanisms.queues.registry import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.

@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fairc.cell.expansion import most_preparation_s
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import RawResult, endpoints, refuse_images, result
+from .base import RawResult, refuse_images, result
+from .endpoints import endpoints
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fairc import compiler, dsl
-from fairc.compiler.emission import SPEC
+from fairc.compiler.binary import NAME as ENDPOINTS
+from fairc.compiler.binary import find_endpoints
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell, Plan
-from fairc.compiler.record import FILES, recorded
+from fairc.compiler.record import FILES, SPEC, recorded
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import NAME as ENDPOINTS
-from fairc.compiler.targets.binary import find_endpoints
 from fairc.dsl.core import plugins
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.agreement import Margin, agree

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fairc.compiler.emission import SPEC
-from fairc.compiler.record import FILES
+from fairc.compiler.record import FILES, SPEC
 from fairc.compiler.targets import Names, mininet
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairc import ADDRESS
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
+from fairc.compiler.record import SPEC
 from fairc.runtime.store.folder import Store
 
 NAME = "ro-crate-metadata.json"

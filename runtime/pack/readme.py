@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
+from fairc.compiler.record import SPEC
 from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
 from fairc.runtime.formatting import counted, decimals_for, escape_markdown, number, scale_for
 from fairc.runtime.ranges.cells import finished

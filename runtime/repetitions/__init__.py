@@ -2,6 +2,7 @@
 and the report.
 
 reading    which cells count, and what each of them measured, or why it has no value
+crowds     many flows of one statement, shown as one
 samples    the values of each group of cells
 remarks    why cells are not valid, reasons alike as one
 moving     flows whose throughput still moves, so that a mean depends on when it was taken

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from fairc.dsl.model.names import base
 from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import Repeated
 
 from . import times
+from .crowds import MOST_FLOWS, mean
 from .mixtures import names_to_add, pools_cells, ticked
 from .moving import is_level, sentence
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
@@ -70,7 +72,8 @@ class Group:
     moving: which flows still move, where the values depend on it; empty if none.
     times: of a rate over the flow's own time: that those of the flows differ; empty if not.
     bounds: repetition -> between what its value is, where something had not ended (Value.bounds);
-    of a group that has one of each.
+    of a group that has one of each. crowd: the values of each flow, where its values are means of
+    many flows of one index; else empty.
     """
 
     by: dict[str, str | None]
@@ -82,6 +85,7 @@ class Group:
     moving: str
     bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     times: str = ""
+    crowd: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def remark(self, metric: str) -> str:
         """Say what biases the values; empty if nothing does. metric: full name."""
@@ -115,9 +119,16 @@ class Samples(NamedTuple):
 
 
 def samples(
-    measured: Measurements, metric: str, by: Sequence[str] | None = None, where: Where | None = None
+    measured: Measurements,
+    metric: str,
+    by: Sequence[str] | None = None,
+    where: Where | None = None,
+    *,
+    together: bool = False,
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
+
+    together: whether more than MOST_FLOWS flows of one index are one, by their mean in each cell.
 
     The loads of one cell are not independent, so they are never in one group: where a metric has a
     value for each of them, `load` is added to `by`, and `where` is asked about each. Without `by`,
@@ -137,8 +148,66 @@ def samples(
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
     each = [*each_sample(measured.outcomes, values, Measure(name, None, unit), where)]
-    unequal, found = _unequal(measured, name, each), group(each, keys)
-    return Samples(name, unit, [_group(measured, name, keys, unequal, *of) for of in found.items()])
+    unequal, members = _unequal(measured, name, each), dict[str, list[Sample]]()
+    if together:
+        members = _crowds(each)
+        each = _merged(each, members)
+    groups = []
+    for names, of in group(each, keys).items():
+        one = _group(measured, name, keys, unequal, names, of)
+        apart = members.get(one.by.get(FLOW) or "", ())
+        alike = (sample for sample in apart if _but_flow(sample, keys) == _but_flow(of[0], keys))
+        crowd = group(alike, [FLOW])
+        singles = {flow: _values(samples) for (flow,), samples in crowd.items()}
+        groups.append(replace(one, crowd=singles))
+    return Samples(name, unit, groups)
+
+
+def _values(samples: Iterable[Sample]) -> list[float]:
+    return [sample.value for sample in samples if sample.of.size is not None]
+
+
+def _but_flow(sample: Sample, keys: Iterable[str]) -> list[str]:
+    return [sample.keys[key] for key in keys if key != FLOW]
+
+
+def _statement(sample: Sample) -> str:
+    """Return the name of a sample's flow without its index; that of a user's flow as it is."""
+    return base(sample.flow) if sample.flow.endswith("]") else sample.flow
+
+
+def _crowds(each: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """Return the samples of flows of one index, by its name, where a cell has more than MOST_FLOWS
+    of them.
+    """
+    found: dict[str, list[Sample]] = {}
+    for sample in each:
+        if (name := _statement(sample)) != sample.flow:
+            found.setdefault(name, []).append(sample)
+    return {
+        name: samples
+        for name, samples in found.items()
+        if len({sample.flow for sample in samples}) > MOST_FLOWS
+    }
+
+
+def _merged(each: Iterable[Sample], crowds: Collection[str]) -> list[Sample]:
+    """Return the samples with one for all flows of a crowd in each cell, where its first was."""
+    found: dict[tuple[str, ...], list[Sample]] = {}
+    for sample in each:
+        name = _statement(sample) if _statement(sample) in crowds else sample.flow
+        keys = {**sample.keys, FLOW: name}
+        found.setdefault((sample.outcome.cell, *keys.values()), []).append(sample)
+    merged = []
+    for first, *others in found.values():
+        name = _statement(first)
+        if name in crowds and name != first.flow:
+            measure = first.of.measure._replace(flow=name)
+            value = mean(measure, [first.of, *(other.of for other in others)])
+            merged.append(Sample({**first.keys, FLOW: name}, value))
+        else:
+            merged += [first, *others]
+    return merged
 
 
 def _unequal(measured: Measurements, metric: str, each: Iterable[Sample]) -> Mapping[str, str]:

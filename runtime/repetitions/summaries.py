@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from fairc.runtime.statistics import STATISTICS, Estimate
 from fairc.runtime.statistics.repeated import FIXED
@@ -21,7 +21,8 @@ class Row(TypedDict):
     cells' values leave out.
     reason: why cells that count have no value; empty where all have one. no_interval: why
     there is none, empty where there is one. remark: what biases the value or its interval; empty if
-    nothing does.
+    nothing does. flows, lowest, highest: of many flows of one index, summarised as one: how many
+    they are, and between what the statistics of single ones are.
     """
 
     metric: str
@@ -37,6 +38,9 @@ class Row(TypedDict):
     reason: str
     no_interval: str
     remark: str
+    flows: NotRequired[int]
+    lowest: NotRequired[float]
+    highest: NotRequired[float]
 
 
 def summarise(
@@ -45,6 +49,8 @@ def summarise(
     by: Sequence[str] | None = None,
     where: Where | None = None,
     stat: str = "median",
+    *,
+    together: bool = False,
 ) -> list[Row]:
     """Summarise a metric over the cells of each group.
 
@@ -53,17 +59,27 @@ def summarise(
     swept names and `flow`. where: whether a cell is looked at, of its bindings, `repetition` and
     `load` as text. Groups come in the order of the plan. Mixtures have no interval (mixtures.py).
 
+    together: as of `samples`; rows of single flows are then only had by asking for them in `by`.
+
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     try:
         summary, of_mixtures = measured.repeated.statistic(stat), FIXED.statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
-    name, unit, groups = samples(measured, metric, by, where)
-    return [
-        _row(name, unit, stat, group, (of_mixtures if group.mixed else summary)(group.values))
-        for group in groups
-    ]
+    name, unit, groups = samples(measured, metric, by, where, together=together)
+    rows = []
+    for group in groups:
+        statistic = of_mixtures if group.mixed else summary
+        row = _row(name, unit, stat, group, statistic(group.values))
+        if group.crowd:
+            each = [statistic(values).value for values in group.crowd.values()]
+            known = [value for value in each if value is not None]
+            row["flows"] = len(each)
+            if known:
+                row["lowest"], row["highest"] = min(known), max(known)
+        rows.append(row)
+    return rows
 
 
 def _row(metric: str, unit: str, stat: str, group: Group, estimate: Estimate) -> Row:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from fairc.compiler.plan import Cell, Queue, parse_cell
 from fairc.dsl.model.names import flow_of_group, group_of, label_of, users_of
 from fairc.runtime.metrics.registry import full_name, presentation
+from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
@@ -25,9 +26,6 @@ from fairc.runtime.store.opened import RunTables
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-MOST_FLOWS = 12
-"""More flows of one statement are shown as one."""
 
 # A cell's line names its configuration before anything that a user can write.
 _CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')

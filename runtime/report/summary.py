@@ -8,10 +8,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 
 from fairc.runtime.formatting import SHARE, Scale, decimals_for, scale_for
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
+from fairc.runtime.repetitions.crowds import mean
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
@@ -63,16 +63,6 @@ def _in_unit(measure: Measure) -> Measure:
     """Return a measure in the unit of the page: some ratios are in percent."""
     is_percent = presentation(measure.metric).is_percent
     return measure._replace(unit=SHARE) if is_percent else measure
-
-
-def _mean(measure: Measure, values: Sequence[Value]) -> Value:
-    """Return the mean of the values of a cell's flows, of those that have one."""
-    of = min(values, key=lambda v: v.number is not None)  # one that says why, if any does
-    sizes = [v.size for v in values if v.size is not None]
-    size = fmean(sizes) if sizes else math.inf
-    number, reason = (size, "") if math.isfinite(size) else (None, of.reason)
-    censored, started = sum(v.censored for v in values), sum(v.started for v in values)
-    return Value(measure, of.outcome, number, reason, of.protocol, censored, started)
 
 
 class Results:
@@ -127,7 +117,7 @@ class Results:
         for member in members:
             for cell, value in self._each.get(member, {}).items():
                 own.setdefault(cell, []).append(value)
-        return {cell: _mean(measure, values) for cell, values in own.items()}
+        return {cell: mean(measure, values) for cell, values in own.items()}
 
     def members(self, measure: Measure) -> tuple[Measure, ...]:
         """Return the measures of single flows that one stands for."""

@@ -21,9 +21,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.emission import RESULTS
 from fairc.compiler.files import content, sync
 from fairc.compiler.plan import Cell, Plan, cell_json
+from fairc.compiler.record import RESULTS
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult

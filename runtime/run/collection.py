@@ -13,10 +13,9 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
-from fairc.compiler.emission import RESULTS
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import FILES
+from fairc.compiler.record import FILES, RESULTS
 from fairc.runtime.engines import emitted
 from fairc.runtime.engines.elsewhere import RemoteEngine
 from fairc.runtime.ranges.cells import endings, finished

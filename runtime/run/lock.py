@@ -15,8 +15,8 @@ from typing import Any
 
 import fairc.mechanisms
 import fairc.runtime
+from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Requests
-from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.kept_calibration import kept as kept_calibration

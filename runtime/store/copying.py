@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.compiler.cells.grid import genuine
-from fairc.compiler.emission import RESULTS, SPEC
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import FILES, of_file, recorded
+from fairc.compiler.record import FILES, RESULTS, SPEC, of_file, recorded
 
 from .folder import CELLS, PLAN, StoreError, read_cells
 

@@ -16,10 +16,9 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from fairc.compiler.emission import SPEC
 from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan, parse_cell
-from fairc.compiler.record import FILES, File, Record, Recorded, RunRecord, of_file, recorded
+from fairc.compiler.record import FILES, SPEC, File, Record, Recorded, RunRecord, of_file, recorded
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from fairc.cell.expansion import expand
-from fairc.compiler.targets.binary import find_endpoints
+from fairc.compiler.binary import find_endpoints
 from fairc.runtime.engines.vm import VmEngine
 
 from .common import Figure, only_cell, whole_cell

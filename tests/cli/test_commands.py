@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,57 @@ import pytest
 
 from fairc.__main__ import ORDER, commands
 from fairc.__main__ import fairc as group
+from fairc.cli.options import Command
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 
 
-def test_help_imports_nothing_heavy() -> None:
-    heavy = {"pydantic", "lark", "rich", "numpy", "jinja2", "duckdb", "matplotlib", "fairc.dsl"}
-    code = (
-        "import sys; sys.argv = ['fairc', '--help']\n"
-        "from fairc.__main__ import main\n"
-        "try:\n    main()\n"
-        f"finally:\n    print(sorted({heavy!r} & sys.modules.keys()), file=sys.stderr)\n"
+IMPORTS_OF_HELP = """
+import sys
+before = set(sys.modules)
+from fairc.__main__ import fairc as group
+from fairc.cli.options import Command
+for words in ["--help"], *([name, "--help"] for name in group.list_commands(None)):
+    try:
+        group.main(words, prog_name="fairc")
+    except SystemExit as ended:
+        assert ended.code == 0, words
+print(*sorted(sys.modules.keys() - before), sep="\\n", file=sys.stderr)
+"""
+
+
+def test_help_imports_the_command_line_and_click_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS_OF_HELP], capture_output=True, text=True, check=True
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "run" in done.stdout
-    assert done.stderr == "[]\n"
+    for name in ORDER:
+        assert f"Usage: fairc {name} " in done.stdout
+    names = done.stderr.split()
+    assert {name.split(".")[0] for name in names} - sys.stdlib_module_names == {"click", "fairc"}
+    shared = {"commands", "console", "failures", "interruption", "options"}
+    ours = {".".join(name.split(".")[:3]) for name in names if name.startswith("fairc.")}
+    assert ours == {"fairc.__main__", "fairc.cli", *(f"fairc.cli.{name}" for name in shared)}
+
+
+def declared(command: click.Command, words: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield a command that does something, or those of a group, with how each is called."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from declared(inner, f"{words} {name}")
+    else:
+        yield words, command
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_command_is_called_with_what_is_declared(name: str) -> None:
+    whole = group.get_command(click.Context(group), name)
+    assert whole is not None
+    for words, command in declared(whole, name):
+        given = {param.name for param in command.params if param.expose_value}
+        assert isinstance(command, Command), words
+        assert given == inspect.signature(command.work()).parameters.keys(), words
 
 
 @pytest.mark.parametrize("name", ORDER)

@@ -32,8 +32,8 @@ import pytest
 from setuptools import find_packages  # type: ignore[import-untyped]
 
 from fairc.cli import console
+from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, recipe, shipped

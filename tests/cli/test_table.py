@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from fairc.cli.table import as_csv, as_text
 
 if TYPE_CHECKING:
     from fairc.runtime.repetitions.summaries import Row
+
+Fairc = Callable[..., Any]  # conftest.py
+
+CROWD = """fexp 1
+experiment crowd {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 50ms, queue: fifo(2bdp))
+  flow q[i] for i in 1..%d { cca = cubic   workload = bulk }
+  flow alone { cca = bbr   workload = bulk }
+  duration = 3s
+  repeat   = 2
+  measure  = [goodput]
+}
+"""
 
 ROW: Row = {
     "metric": "goodput",
@@ -44,3 +63,51 @@ def test_rows_without_a_value_say_why_once() -> None:
     lines = list(as_text([ROW, nothing, nothing]))
     assert lines[-1] == "without a value: too few cells"
     assert sum("too few" in line for line in lines) == 1
+
+
+@pytest.mark.usefixtures("without_report")
+def test_many_flows_of_one_index_are_one_row_for_people(fairc: Fairc) -> None:
+    """Of each cell the mean of theirs, whose median over the cells the row has, with the lowest and
+    the highest flow; `--by flow`, --where and the forms for programs have each.
+    """
+    Path("crowd.fexp").write_text(CROWD % 13)
+    run = fairc("run", "crowd.fexp")
+    assert run.status == 0
+    (line,) = (line for line in run.out.splitlines() if line.startswith("q"))
+    each = json.loads(fairc("table", "results/crowd", "goodput", "--format", "json").out)
+    flows = {row["by"]["flow"]: row["value"] for row in each}
+    assert list(flows) == [*(f"q[{i}]" for i in range(1, 14)), "alone"]
+    by_cell = json.loads(
+        fairc(
+            "table", "results/crowd", "goodput", "--by", "flow,repetition", "--format", "json"
+        ).out
+    )
+    means = [
+        fmean(
+            row["value"]
+            for row in by_cell
+            if row["by"] == {**row["by"], "repetition": number} and row["by"]["flow"] != "alone"
+        )
+        for number in ("1", "2")
+    ]
+    lowest, *_, highest = sorted(value for flow, value in flows.items() if flow != "alone")
+    name, flows_, _, value, *_ = line.split()
+    shown = [float(word) * 1e6 for word in (value, line.split()[-3], line.split()[-1])]
+    assert (name, flows_) == ("q", "(13")
+    assert shown == pytest.approx([median(means), lowest, highest], rel=0.01)
+
+    table = fairc("table", "results/crowd", "goodput").out
+    assert table.splitlines()[1] == line
+    assert len([row for row in table.splitlines() if row.startswith(("q", "alone"))]) == 2
+    assert "each of them: --by flow" in table
+    apart = fairc("table", "results/crowd", "goodput", "--by", "flow").out
+    assert apart.count("q[") == 13
+    chosen = fairc("table", "results/crowd", "goodput", "--where", "flow == q[2]").out
+    assert "q[2]" in chosen
+    assert "several flows" not in apart + chosen
+
+
+@pytest.mark.usefixtures("without_report")
+def test_few_flows_of_one_index_have_a_row_each(fairc: Fairc) -> None:
+    Path("crowd.fexp").write_text(CROWD % 12)
+    assert fairc("run", "crowd.fexp").out.count("q[") == 12

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairc.compiler import Cell, Compilation, Plan, compile, emit
+from fairc.compiler import Cell, Compilation, Plan, binary, compile, emit
 from fairc.compiler.plan import parse_cell
-from fairc.compiler.targets import EndpointsMissing, binary, mininet, runner
+from fairc.compiler.targets import EndpointsMissing, mininet, runner
 from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
 

@@ -224,15 +224,25 @@ COMMAND = '''"""`fairc hail`: say hail."""
 
 from __future__ import annotations
 
-import click
-
 from . import console
 
 
-@click.command()
 def hail() -> None:
     """Say hail."""
     console.result("hail")
+'''
+COMMAND_LINE = '''"""The command line of `fairc hail`."""
+
+from __future__ import annotations
+
+import click
+
+from fairc.cli.options import Command
+
+
+@click.command(cls=Command)
+def hail() -> None:
+    """Say hail."""
 '''
 TARGET = '''"""Target `names`: the names of the cells, a line each."""
 
@@ -339,7 +349,11 @@ TOYS = {
             ),
         },
     ),
-    "command": Toy("hail", {"fairc/cli/NAME.py": COMMAND}, {}),
+    "command": Toy(
+        "hail",
+        {"fairc/cli/NAME.py": COMMAND, "fairc/cli/commands/NAME.py": COMMAND_LINE},
+        {},
+    ),
     "target": Toy(
         "names",
         {

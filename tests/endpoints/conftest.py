@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from split_connection import Split
 
-from fairc.compiler.targets import binary
+from fairc.compiler import binary
 
 PROGRAM = binary.ROOT / binary.BUILT
 EVERY_NS = 100_000_000

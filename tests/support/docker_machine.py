@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from fairc.compiler import Compilation, emit
+from fairc.compiler.binary import find_endpoints
 from fairc.compiler.targets import runner
-from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines.container_probe import TRY
 from fairc.runtime.engines.host import QDISCS, trial
 from fairc.runtime.host import supervisor

@@ -68,6 +68,7 @@ impl Way {
                 cca: media.kernel_cca.as_deref().unwrap_or_default(),
                 buffer_bytes: media.send_buffer_bytes,
                 fills: false,
+                unsent_bytes: media.options.notsent_lowat_bytes,
                 backlog: 1,
                 fast_open: false,
                 mptcp: false,
@@ -77,6 +78,7 @@ impl Way {
             log.now(&Event::Listening {
                 cca: &socket::congestion_control(&socket)?,
                 send_buffer_bytes: socket::number(&socket, libc::SO_SNDBUF)?,
+                notsent_lowat_bytes: socket.tcp_notsent_lowat().ok(),
             });
             // Whoever started the server may wait for this line.
             log.flush();
@@ -171,7 +173,7 @@ impl Way {
             return Ok(());
         }
         socket.set_tcp_nodelay(true)?;
-        let (agreed, state) = tcp_info::agreed(&socket)?;
+        let (agreed, state, rto_us) = tcp_info::agreed(&socket)?;
         if end.media.options.pacing {
             socket::limit_pacing(&socket, 1 << 40)?; // more than any link: it paces, and no more
         }
@@ -181,6 +183,8 @@ impl Way {
             cca: &socket::congestion_control(&socket)?,
             initial_window_packets: state.cwnd,
             agreed,
+            rtt_us: state.rtt_us,
+            rto_us,
             max_pacing_bps: limit.map(|bytes_per_s| bytes_per_s.saturating_mul(8)),
         });
         log.now(&Event::Request { connection: CONNECTION, bytes: None });

@@ -9,10 +9,10 @@ import shutil
 from pathlib import Path
 
 NAME = "fairc-endpoints"
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 VARIABLE = "FAIRC_ENDPOINTS"
 # In a wheel (scripts/dist).
-PACKAGED = Path(__file__).with_name(NAME)
+PACKAGED = ROOT / "compiler" / "targets" / NAME
 # Where cargo puts it; endpoints/.cargo/config.toml says why the triple is in the path.
 BUILT = f"endpoints/target/{platform.machine()}-unknown-linux-gnu/release/{NAME}"
 

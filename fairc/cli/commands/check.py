@@ -1,0 +1,21 @@
+"""The command line of `fairc check`."""
+
+from __future__ import annotations
+
+import click
+
+from fairc.cli.options import Command, form, quiet, type_path
+
+
+@click.command(cls=Command)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
+@form(
+    *("full", "concise", "json", "github"),
+    help="json and github (annotations of its workflows) go to standard output.",
+)
+@quiet()
+def check() -> None:
+    """Parse and check experiments; nothing is run. FILE may be `-`: standard input.
+
+    Features that cannot run yet are warnings here, and errors in `plan` and `run`.
+    """

@@ -1,0 +1,20 @@
+"""The command line of `fairc clean`."""
+
+from __future__ import annotations
+
+import click
+
+from fairc.cli.options import Command, quiet, type_path
+
+
+@click.command(cls=Command)
+@click.argument("runs", metavar="[RUN]...", nargs=-1, type=type_path)
+@click.option(
+    "--raw", is_flag=True, help="Also remove the raw artefacts of the RUNs (or of results/*)."
+)
+@quiet()
+def clean() -> None:
+    """Remove what crashed runs left: processes, namespaces, containers, files. Nothing else.
+
+    fairc marks what it starts; what belongs to a running fairc is kept.
+    """

@@ -1,0 +1,19 @@
+"""The command line of `fairc methods`."""
+
+from __future__ import annotations
+
+import click
+
+from fairc.cli.options import Command, quiet, type_path
+
+
+@click.command(cls=Command)
+@click.argument("run", metavar="RUN|PACK", type=type_path)
+@quiet()
+def methods() -> None:
+    """Print what a paper's section on methods says of RUN, and BibTeX.
+
+    One paragraph: network, flows, kernel, engine, seeds, repetitions, validity, statistics, and
+    departures from the study that `source` names; then entries of fairc and of the sources in
+    `source` and `title`.
+    """

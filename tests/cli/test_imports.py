@@ -1,0 +1,50 @@
+"""What commands import: only what they need, as imports are most of what short commands take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+IMPORTED = """
+import sys
+import fairc.__main__
+sys.argv = ["fairc", *sys.argv[1:]]
+try:
+    fairc.__main__.main()
+except SystemExit:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DRAWS_OR_READS = {"matplotlib", "numpy", "duckdb", "rich", "asyncio", "jinja2"}
+
+
+def imported(*arguments: str) -> set[str]:
+    """Return the modules that a command of a fresh interpreter has imported when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_check_imports_the_language_and_the_plan_alone() -> None:
+    found = imported("check", str(EXAMPLES / "quickstart.fexp"))
+    assert "fairc.compiler.compilation" in found
+    assert not found & DRAWS_OR_READS
+    below = {"fairc.compiler.targets", "fairc.compiler.emission", "fairc.runtime.engines.base"}
+    assert not found & below
+    runtime = {name.split(".")[2] for name in found if name.startswith("fairc.runtime.")}
+    assert runtime <= {"engines", "host", "uml", "vm"}
+
+
+@pytest.mark.parametrize("command", ["table", "verdict"])
+def test_who_reads_results_imports_nothing_that_compiles_or_draws(command: str) -> None:
+    code = f"import sys, fairc.cli.{command}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "fairc.runtime.repetitions.reading" in found
+    assert not found & {"asyncio", "jinja2", "matplotlib", "rich"}
+    compiling = {"compilation", "emission", "targets"}
+    assert not found & {f"fairc.compiler.{name}" for name in compiling}
