@@ -66,7 +66,7 @@ def test_a_chain_has_its_stationary_loss() -> None:
         ("loss = gilbert_elliott(p: 1%, r: 0%)", "out-of-range"),
         ("loss = gilbert_elliott(p: 1%, r: 130%)", "out-of-range"),
         ("loss = gilbert_elliott(p: 1%, r: 1%, k: 0%)", "out-of-range"),
-        ("loss = gilbert_elliott(p: 1%, r: 1%, bad: 0%)", "unknown-argument"),
+        ("loss = gilbert_elliott(p: 1%, r: 1%, bad: 0%)", "wrong-dimension"),
         ("queue = red(min: 0%)", "out-of-range"),
         ("queue = codel(10pkt, target: 5pkt)", "wrong-dimension"),
         ("queue = fq_codel(10pkt, flows: 1.5)", "out-of-range"),
