@@ -195,5 +195,11 @@ FUNCTIONS: tuple[Statement, ...] = (
         "`sweep`",
         "let both = pairs(cubic, bbr, reno)",
     ),
+    Statement(
+        "rows",
+        "The rows of a file, a tuple each; its header names the units of its columns",
+        "a loop over names or tuples, `sweep`",
+        'let flows = rows("flows.csv")',
+    ),
 )
 """The functions that compute values (dsl/expressions/functions.py), written likewise."""

@@ -288,8 +288,9 @@ def _link(
                         labels=()
                         if before.described[key] == ends.span
                         else (Label(before.described[key], "first here"),),
-                        help="write all of one link in one statement; two links between one pair of"
-                        " nodes need a router on one of them",
+                        help="write all of one direction in one statement: `a -> b` for one and"
+                        " `a <- b` for the other, or `a -- b` for both; two links between one pair"
+                        " of nodes need a router on one of them",
                     )
                 before.described[key] = ends.span
             if not gather.found:

@@ -176,7 +176,8 @@ class FigureChecker:
                 "wrong-type",
                 f"`{entry.name}` shows a metric, such as `goodput` or `fairness.F`",
                 node.span,
-                help="its arguments are given in `measure`",
+                help="a figure shows one metric: write one for each; a metric's arguments are given"
+                " in `measure`",
             )
         self._shows[place] = use
         if use.flow is not None:

@@ -44,7 +44,7 @@ def test_without_leave(fairc: Fairc, spec: str) -> None:
 def test_on_an_engine_that_does_not_confine_it(fairc: Fairc, spec: str, engine: str) -> None:
     called = fairc("run", spec, "--engine", engine, "--allow-module")
     assert called.status == 2
-    assert f"has a kernel module as its CCA (line 4), which {engine} cannot load" in called.err
+    assert f"loads a kernel module (line 4), which {engine} cannot load" in called.err
 
 
 def test_of_a_run_directory_there_is_nothing_to_allow(fairc: Fairc) -> None:

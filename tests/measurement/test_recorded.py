@@ -86,6 +86,12 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         if metric.name in ("acks", "bursts")
         for v in metric.values
     }
+    others |= {
+        v.name: "no flow sends media"
+        for metric in METRICS
+        if metric.name in ("frame_delay", "frames", "freezes", "media_rate")
+        for v in metric.values
+    }
     between = ("connection_fairness.jain_session", "connection_fairness.jain_slots")
     others |= dict.fromkeys(between, "the flow has one connection")
     unmarked = "no packet of the flow arrived as ECT after the warm-up"

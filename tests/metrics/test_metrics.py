@@ -277,7 +277,10 @@ several connections, that leaves slow start: test_deviations.py, test_rtt.py, te
 test_marks.py, test_recovery_time.py, test_state.py, tests/engines/test_connections.py,
 test_startup.py.
 """
-OF_APPLICATIONS = ("datagrams", "one_way_delay", "fct", "policing", "qoe", "stalls", *PER_LOAD)
+OF_APPLICATIONS = (
+    *("datagrams", "one_way_delay", "fct", "policing", "qoe", "stalls", *PER_LOAD),
+    *("frame_delay", "frames", "freezes", "media_rate"),
+)
 
 
 # What compares a cell with its baseline: test_harm.py. What reads files of programs:

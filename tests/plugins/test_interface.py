@@ -13,7 +13,7 @@ from trees import tree_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/build/plugins.md").read_text(encoding="utf-8")
-INTERFACE = set(re.findall(r"`(fairc(?:\.[a-z_]+)*)`", PAGE.partition("may import")[2]))
+INTERFACE = set(re.findall(r"`(fairc(?:\.[a-z0-9_]+)*)`", PAGE.partition("may import")[2]))
 ROOMS = ("cell", "words", "dsl", "compiler", "runtime", "fairc")
 PACKAGES = {path.parent.name for path in (ROOT / "plugins").glob("*/*/__init__.py")}
 
