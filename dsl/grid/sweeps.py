@@ -43,7 +43,12 @@ WALK_LIMIT = 3_000_000
 and ten more.
 """
 
-RESERVED = ("repetition", "load", "time")
+RESERVED = {
+    "repetition": ("the number of a repetition", "trial"),
+    "load": ("the number of a page load", "demand"),
+    "time": ("the time since the start of a cell", "length"),
+}
+"""Name that cannot be swept -> what it means in figures and tables, and another one."""
 
 SAMPLE_LIMIT = 1_000_000
 """A sample is drawn from at most this many configurations: each of them is examined."""
@@ -522,11 +527,13 @@ def _check_names(binding: syntax.Binding, seen: Mapping[str, Span]) -> None:
                     labels=(Label(own[word.text], "first occurrence"),),
                 )
             if word.text in RESERVED:
+                meaning, other = RESERVED[word.text]
                 fail(
                     "reserved-name",
                     f"`{word.text}` already has a meaning in the language",
                     word.span,
-                    help="choose another name",
+                    note=f"in figures and tables it is {meaning}",
+                    help=f"choose another name, such as `{other}`",
                 )
             own[word.text] = word.span
     gather.finish()
