@@ -1,8 +1,8 @@
 """Run inside the virtual machine: a Docker engine, and on it a cell's Compose file.
 
 The machine's agent gives the folder for results as the only argument. Beside this file lie
-`compose.yaml`, `experiment.py`, the endpoints, the modules of mechanisms (`queues_*.py`), and the
-engine's probe of the kernel: `probe.py` and its argument, `probe.json`; the machine has `cell/`.
+`compose.yaml`, `experiment.py`, the endpoints, the modules of mechanisms (`queues_*.py`,
+`workloads_*.py`), and the engine's probe of the kernel: `probe.py` and its argument, `probe.json`; the machine has `cell/`.
 Standard library only.
 """
 
@@ -69,7 +69,7 @@ def import_image(name: str) -> None:
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
     shutil.copytree(CELL, IMAGE / PACKAGES / "cell")
-    for module in HERE.glob("queues_*.py"):
+    for module in (*HERE.glob("queues_*.py"), *HERE.glob("workloads_*.py")):
         shutil.copy(module, IMAGE / PACKAGES / "cell")
     excluded = [f"--exclude={left_out}" for left_out in LEFT_OUT]
     command = ("tar", "-c", *excluded, "-C", "/", *ROOT, "-C", str(IMAGE))
