@@ -2,8 +2,8 @@
 
 The machine's agent gives the folder for results as the only argument. Beside this file lie
 `compose.yaml`, `experiment.py`, the endpoints, the modules of mechanisms (`queues_*.py`,
-`workloads_*.py`), and the engine's probe of the kernel: `probe.py` and its argument, `probe.json`; the machine has `cell/`.
-Standard library only.
+`workloads_*.py`), and the engine's probe of the kernel: `probe.py` and its argument, `probe.json`;
+the machine has `cell/`. Standard library only.
 """
 
 import re
