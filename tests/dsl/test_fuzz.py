@@ -14,7 +14,7 @@ from fairc.dsl import CompileError, Diagnostics, Source, condition
 
 
 def survive(text: str) -> Diagnostics:
-    return check(Source("file.fexp", text))
+    return check(Source("file.fexp", text))[1]
 
 
 @given(st.text(max_size=60))

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from fairc.compiler import compile
 from fairc.compiler.plan import cell_json
@@ -31,6 +32,9 @@ from fairc.dsl.core.render import LIMIT
 from fairc.dsl.text.layout import layout
 from fairc.dsl.text.parser import grammar
 from torture.fault import Problem, Try, fault, stage
+
+if TYPE_CHECKING:
+    from fairc.dsl.experiment import Experiment
 
 ROOT = Path(__file__).parents[4]
 LIMIT_S = 5.0
@@ -296,8 +300,8 @@ def rubbish(rng: random.Random) -> bytes:
 # ---- What is done with a text ------------------------------------------------------------------
 
 
-def check(text: Source) -> Diagnostics:
-    """Do with a text what `check` does; return what it finds."""
+def check(text: Source) -> tuple[Experiment | None, Diagnostics]:
+    """Do with a text what `check` does; return the experiment and what is wrong with it."""
     experiment, found = load(text)
     assert (experiment is None) == bool(found.errors), "errors, or an experiment"
     full, concise = render_full(found), render_concise(found)
@@ -310,18 +314,17 @@ def check(text: Source) -> Diagnostics:
     # What is missing at the end of a file is shown one behind it.
     spans = [d.span for d in found if d.span is not None and d.span.source is text]
     assert all(0 <= s.start <= len(text.text) and s.end <= len(text.text) + 1 for s in spans)
-    return found
+    return experiment, found
 
 
 def survive(text: Source) -> str:
     """Do with a text what `check`, `fmt` and `plan` do; return how it ended."""
-    check(text)
+    experiment, _ = check(text)
     try:
         once = layout(text)
     except CompileError:
         return "does not parse"
     assert layout(Source(text.name, once)) == once, "the layout of a layout is the same"
-    experiment, _ = load(text)
     if experiment is None:
         return "is wrong"
     try:
@@ -376,7 +379,7 @@ def _within(limit_s: float, action: Callable[[], str]) -> str:
 
 
 def _checked(text: Source) -> str:
-    return "is wrong" if check(text).errors else "is right"
+    return "is right" if check(text)[0] else "is wrong"
 
 
 @fault("specs.fuzz", weight=2, short=1_200, wanted=500_000)
