@@ -169,8 +169,8 @@ pub struct Media {
     pub streams: Streams,
     /// What goes first; of QUIC alone.
     pub priority: Priority,
-    /// How long a frame of video may wait at the sender until its group is cancelled, ns; None: for ever. Of
-    /// QUIC alone.
+    /// How long a frame of video may wait at the sender until its group is cancelled, ns; None: for
+    /// ever. Of QUIC alone.
     #[serde(deserialize_with = "whole_or_null::<_, _, 1, { i64::MAX }>")]
     pub cancel_ns: Option<i64>,
     /// Of the encoder's random numbers.

@@ -1,12 +1,13 @@
 //! When frames are captured, and how large they are. No transport and no clock in it.
 //!
-//! The model of a live encoder is that of RFC 8593, section 5. Around a target rate, sizes and intervals
-//! of frames vary by factors of 1 + L, where L has a Laplace distribution around 0 with the scale 0.15
-//! (section 5.3; the values are those of table 1), cut at -1 and 1 so that neither is below 0 and both
-//! keep their mean. A key frame is a burst, and the frames after it are as much smaller as the target
-//! rate takes (section 5.2): that of a group of n frames is k times the mean, the others are
-//! (n - k) / (n - 1) times the mean. Within the reaction time after a change of the rate the encoder
-//! ignores further ones (section 5.1), and the rate stays within limits (section 5.4).
+//! The model of a live encoder is that of RFC 8593, section 5. Around a target rate, sizes and
+//! intervals of frames vary by factors of 1 + L, where L has a Laplace distribution around 0 with
+//! the scale 0.15 (section 5.3; the values are those of table 1), cut at -1 and 1 so that neither
+//! is below 0 and both keep their mean. A key frame is a burst, and the frames after it are as much
+//! smaller as the target rate takes (section 5.2): that of a group of n frames is k times the mean,
+//! the others are (n - k) / (n - 1) times the mean. Within the reaction time after a change of the
+//! rate the encoder ignores further ones (section 5.1), and the rate stays within limits (section
+//! 5.4).
 
 use crate::media::description::{Media, Video, LARGEST_FRAME, LEAST_FRAME};
 use crate::random::{Distribution, Draws};
@@ -40,7 +41,8 @@ pub struct Encoder {
     group: u32,
     /// Frames of the group so far.
     in_group: u32,
-    /// When the next frame is captured, after the begin; the exact value, so that errors do not add up.
+    /// When the next frame is captured, after the begin; the exact value, so that errors do not add
+    /// up.
     next_ns: f64,
     /// What the encoder aims at, bit/s.
     target_bps: f64,
@@ -205,7 +207,8 @@ impl Source {
     }
 }
 
-/// The difference of two exponential variables of one mean has a Laplace distribution of that scale.
+/// The difference of two exponential variables of one mean has a Laplace distribution of that
+/// scale.
 fn laplace(exponential: &mut Draws) -> f64 {
     (exponential.number() - exponential.number()).clamp(-1.0, 1.0)
 }
@@ -264,7 +267,8 @@ mod tests {
             let mean = found.iter().sum::<f64>() / count;
             let spread = found.iter().map(|one| one.abs()).sum::<f64>() / count;
             let variance = found.iter().map(|one| one * one).sum::<f64>() / count;
-            // E|L| = b, E L^2 = 2 b^2, less the tail beyond 1: b (1 - e^(-1/b)) and so on, below 1 %.
+            // E|L| = b, E L^2 = 2 b^2, less the tail beyond 1: b (1 - e^(-1/b)) and so on, below 1
+            // %.
             assert!(mean.abs() < 2e-3, "{mean}");
             assert!((spread - 0.15).abs() < 2e-3, "{spread}");
             assert!((variance - 0.045).abs() < 2e-3, "{variance}");

@@ -8,13 +8,14 @@ use crate::media::description::{Media, Side};
 use crate::media::encoder::{Encoder, Frame};
 use crate::media::record::Record;
 use crate::media::wire::Part;
+use crate::reactor::{Interest, Reactor, Wake};
 use serde::Serialize;
 use std::io;
 
 /// The one connection.
 pub const CONNECTION: u32 = 0;
-/// Token of the agenda's timer.
-pub const ALARM: u64 = 0;
+/// Token of the agenda's timer. A transport's own are others.
+const ALARM: u64 = 0;
 /// How long a client waits until it tries again to connect, ns.
 const RETRY_NS: i64 = 10_000_000;
 
@@ -48,6 +49,77 @@ enum MediaEvent<'a> {
         /// Longest time between when a frame was captured and when it was emitted, us.
         late_us: i64,
     },
+}
+
+/// What a transport does with frames.
+pub trait Transport {
+    /// Does all that is due now.
+    ///
+    /// # Errors
+    /// A socket that fails, or a file.
+    fn due(&mut self, end: &mut End, reactor: &Reactor, log: &mut Log) -> Result<(), Failure>;
+
+    /// Serves what is ready, by its token.
+    ///
+    /// # Errors
+    /// A socket that fails, or a file.
+    fn ready(
+        &mut self,
+        token: u64,
+        end: &mut End,
+        reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure>;
+
+    /// Ends, with what has come by now.
+    ///
+    /// # Errors
+    /// A socket that fails, or a file.
+    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure>;
+
+    /// Does what is left to do once all that was ready has been served.
+    ///
+    /// # Errors
+    /// A socket that fails, or a file.
+    fn before_waiting(
+        &mut self,
+        _end: &mut End,
+        _reactor: &Reactor,
+        _log: &mut Log,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Works until `stop_ns` or SIGTERM, or until the transport ends.
+///
+/// # Errors
+/// A socket that fails, or a file.
+pub fn work(
+    transport: &mut impl Transport,
+    end: &mut End,
+    reactor: &mut Reactor,
+    log: &mut Log,
+) -> Result<(), Failure> {
+    reactor.add(&end.due, Interest::Read, ALARM)?;
+    let mut wakes = Vec::new();
+    while !end.over() {
+        end.due.arm()?;
+        reactor.wait(&mut wakes)?;
+        for wake in &wakes {
+            match *wake {
+                Wake::Stop => transport.stop(end, log)?,
+                Wake::Ready(ALARM) if !end.due.fired()? => {}
+                Wake::Ready(ALARM) => transport.due(end, reactor, log)?,
+                Wake::Ready(token) => transport.ready(token, end, reactor, log)?,
+            }
+            if end.over() {
+                return Ok(());
+            }
+        }
+        transport.before_waiting(end, reactor, log)?;
+    }
+    Ok(())
 }
 
 /// An end.

@@ -1,10 +1,10 @@
 //! Media: audio and video in frames, over UDP, TCP or QUIC, one way or both.
 //!
-//! `description` says what an end is told; `encoder` when frames are captured and how large they are;
-//! `wire` how they look on their way and when they are whole; `end` what both ends of every
-//! transport have in common, and `record` the file that each leaves; `udp`, `tcp` and `quic` carry
-//! frames. A controller of the rate for media over UDP would be told by `wire::Part::packet`, which
-//! numbers all packets of an end, and tell `encoder::Encoder::aim`.
+//! `description` is the job of an end; `encoder` decides when frames are captured and how large
+//! they are; `wire` is their format on the wire; `end` is the loop that both ends run over every
+//! transport, and `record` the file that each writes; `udp`, `tcp` and `quic` carry frames. A rate
+//! controller for media over UDP would read the packet numbers of `wire::Part::packet`, which count
+//! all packets of an end, and set the rate with `encoder::Encoder::aim`.
 
 mod description;
 mod encoder;

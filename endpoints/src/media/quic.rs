@@ -1,16 +1,16 @@
 //! Over QUIC: packets in datagrams (RFC 9221), or a stream for each frame or group of pictures.
 //!
-//! Frames wait here, not in QUIC: it gets no more than fits into the congestion window and two packets
-//! beyond, so that it never lacks data while the window is the limit. What goes first, and how long a
-//! frame has waited, is decided when the window opens. A stream has the priority of its frames, too,
-//! for what QUIC sends again.
+//! Frames wait here, not in QUIC: it gets no more than fits into the congestion window and two
+//! packets beyond, so that it never lacks data while the window is the limit. What goes first, and
+//! how long a frame has waited, is decided when the window opens. A stream has the priority of its
+//! frames, too, for what QUIC sends again.
 
 use crate::congestion::Pacing;
 use crate::events::{Event, Log};
 use crate::failure::{Failure, Refusal};
 use crate::media::description::{Media, Priority, Streams};
 use crate::media::encoder::Frame;
-use crate::media::end::{Due, End, ALARM, CONNECTION};
+use crate::media::end::{work, Due, End, Transport, CONNECTION};
 use crate::media::wire::{in_stream, Frames, Packets, Part, Unpacked, RTP_BYTES};
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
@@ -21,7 +21,7 @@ use crate::quic::link::silent;
 use crate::quic::packets::PacketLog;
 use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
 use crate::quic::{tls, transport, DONE, STOPPED};
-use crate::reactor::{Interest, Reactor, Wake};
+use crate::reactor::{Interest, Reactor};
 use crate::udp::datagram::UDP_IP_BYTES;
 use bytes::Bytes;
 use quinn_proto::{
@@ -55,29 +55,8 @@ pub fn run(media: Media, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let mut end = End::new(media, log)?;
     let mut way = Way::new(&end, &reactor, log)?;
-    reactor.add(&end.due, Interest::Read, ALARM)?;
     reactor.add(&way.alarm, Interest::Read, QUIC)?;
-    let mut wakes = Vec::new();
-    while !end.over() {
-        end.due.arm()?;
-        reactor.wait(&mut wakes)?;
-        for wake in &wakes {
-            match *wake {
-                Wake::Stop => way.stop(&mut end, log)?,
-                Wake::Ready(ALARM) => way.due(&mut end, &reactor, log)?,
-                Wake::Ready(SOCKET) => way.hear(&mut end, log)?,
-                Wake::Ready(_) => {
-                    if way.alarm.fired()? {
-                        way.driver.iter_mut().for_each(Driver::expire);
-                    }
-                }
-            }
-        }
-        if !end.over() {
-            way.serve(&mut end, log)?;
-            way.set_waits(&reactor)?;
-        }
-    }
+    work(&mut way, &mut end, &mut reactor, log)?;
     way.report(&mut end, log)
 }
 
@@ -108,6 +87,87 @@ struct Received {
     head: Vec<u8>,
     /// Of several frames.
     unpacked: Unpacked,
+}
+
+impl Transport for Way {
+    fn due(&mut self, end: &mut End, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        while let Some((_, due)) = end.due.due(log.clock().now_ns()) {
+            match due {
+                Due::Stop => return self.stop(end, log),
+                Due::Connect => self.connect(end, reactor, log)?,
+                Due::Sample => {
+                    if let Some(quic) = self.connection() {
+                        log.now(&QuicEvent::Sample(Sample::of(CONNECTION, quic)));
+                    }
+                    end.again(Due::Sample, log);
+                }
+                Due::Progress => {
+                    self.hear(end, log)?;
+                    self.serve(end, log)?;
+                    if self.established && !end.over() {
+                        end.progress(log);
+                    } else {
+                        end.again(Due::Progress, log);
+                    }
+                }
+                Due::Frame(index) => {
+                    self.estimate(end, log);
+                    let frame = end.capture(index, log)?;
+                    self.put(end, &frame);
+                }
+                Due::Late => self.cancel(end, log)?,
+            }
+            if end.over() {
+                return Ok(());
+            }
+        }
+        self.touch();
+        Ok(())
+    }
+
+    fn ready(
+        &mut self,
+        token: u64,
+        end: &mut End,
+        _reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        if token == SOCKET {
+            return self.hear(end, log);
+        }
+        if self.alarm.fired()? {
+            self.driver.iter_mut().for_each(Driver::expire);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
+        self.hear(end, log)?;
+        self.serve(end, log)?;
+        if let (Some(driver), Some(handle)) = (&mut self.driver, self.handle) {
+            if let Some(quic) = driver.connection(handle) {
+                if end.media.is_server() && self.established {
+                    log.now(&QuicEvent::Sample(Sample::of(CONNECTION, quic)));
+                }
+                quic.close(Instant::now(), STOPPED, Bytes::from_static(b"stopped"));
+                driver.touch(handle);
+                // Its last word; the other end may be gone.
+                let _ = driver.flush(handle);
+            }
+        }
+        end.stop(None, log);
+        Ok(())
+    }
+
+    fn before_waiting(
+        &mut self,
+        end: &mut End,
+        reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        self.serve(end, log)?;
+        self.set_waits(reactor)
+    }
 }
 
 impl Way {
@@ -280,45 +340,6 @@ impl Way {
             }
             other => Ok(other?),
         }
-    }
-
-    /// Does what is due.
-    fn due(&mut self, end: &mut End, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        if !end.due.fired()? {
-            return Ok(());
-        }
-        while let Some((_, due)) = end.due.due(log.clock().now_ns()) {
-            match due {
-                Due::Stop => return self.stop(end, log),
-                Due::Connect => self.connect(end, reactor, log)?,
-                Due::Sample => {
-                    if let Some(quic) = self.connection() {
-                        log.now(&QuicEvent::Sample(Sample::of(CONNECTION, quic)));
-                    }
-                    end.again(Due::Sample, log);
-                }
-                Due::Progress => {
-                    self.hear(end, log)?;
-                    self.serve(end, log)?;
-                    if self.established && !end.over() {
-                        end.progress(log);
-                    } else {
-                        end.again(Due::Progress, log);
-                    }
-                }
-                Due::Frame(index) => {
-                    self.estimate(end, log);
-                    let frame = end.capture(index, log)?;
-                    self.put(end, &frame);
-                }
-                Due::Late => self.cancel(end, log)?,
-            }
-            if end.over() {
-                return Ok(());
-            }
-        }
-        self.touch();
-        Ok(())
     }
 
     fn connection(&mut self) -> Option<&mut Connection> {
@@ -558,25 +579,6 @@ impl Way {
         Ok(self.alarm.by(driver.deadline())?)
     }
 
-    /// Ends, with what has come by now.
-    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
-        self.hear(end, log)?;
-        self.serve(end, log)?;
-        if let (Some(driver), Some(handle)) = (&mut self.driver, self.handle) {
-            if let Some(quic) = driver.connection(handle) {
-                if end.media.is_server() && self.established {
-                    log.now(&QuicEvent::Sample(Sample::of(CONNECTION, quic)));
-                }
-                quic.close(Instant::now(), STOPPED, Bytes::from_static(b"stopped"));
-                driver.touch(handle);
-                // Its last word; the other end may be gone.
-                let _ = driver.flush(handle);
-            }
-        }
-        end.stop(None, log);
-        Ok(())
-    }
-
     /// Completes the files.
     fn report(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
         if let Some(driver) = &self.driver {
@@ -690,8 +692,8 @@ impl Queue {
     fn hand_datagram(&mut self, quic: &mut Connection, index: usize) -> bool {
         let one = &mut self.waiting[index];
         if let Some(packet) = one.pieces.pop_front() {
-            // Any other error: the path's packets have become smaller, or it is closed: lost as in the
-            // network.
+            // Any other error: the path's packets have become smaller, or it is closed: lost as in
+            // the network.
             if let Err(SendDatagramError::Blocked(packet)) = quic.datagrams().send(packet, false) {
                 one.pieces.push_front(packet);
                 return false;

@@ -1,10 +1,11 @@
 //! What became of frames at one end: a binary file, `<flow>.<side>.frames`.
 //!
 //! A record has 32 bytes, little-endian: when it happened and when the frame was captured, ns after
-//! the epoch (8 bytes each), the frame's number, its group and its size (4 bytes each), what happened
-//! (1 byte), its kind (1 byte: 1 of video, 2 of a key frame), and 2 bytes of 0. What happened: 0 the
-//! encoder emitted it, 1 it has come, 2 its group was cancelled here, and it is the first frame of it
-//! that was not sent. Of a frame that has come, group and size are 0: its sender's record has them.
+//! the epoch (8 bytes each), the frame's number, its group and its size (4 bytes each), what
+//! happened (1 byte), its kind (1 byte: 1 of video, 2 of a key frame), and 2 bytes of 0. What
+//! happened: 0 the encoder emitted it, 1 it has come, 2 its group was cancelled here, and it is the
+//! first frame of it that was not sent. Of a frame that has come, group and size are 0: its
+//! sender's record has them.
 
 use crate::media::encoder::Frame;
 use crate::media::wire::Part;

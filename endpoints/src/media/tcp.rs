@@ -3,9 +3,9 @@
 use crate::events::{Event, Log};
 use crate::failure::{Break, Failure};
 use crate::media::description::Media;
-use crate::media::end::{would_block, Due, End, ALARM, CONNECTION};
+use crate::media::end::{work, would_block, Due, End, Transport, CONNECTION};
 use crate::media::wire::{in_stream, Unpacked};
-use crate::reactor::{Interest, Reactor, Wake};
+use crate::reactor::{Interest, Reactor};
 use crate::socket::{self, Listening};
 use crate::tcp_info;
 use bytes::Bytes;
@@ -25,23 +25,7 @@ pub fn run(media: Media, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let mut end = End::new(media, log)?;
     let mut way = Way::new(&end, &reactor, log)?;
-    reactor.add(&end.due, Interest::Read, ALARM)?;
-    let mut wakes = Vec::new();
-    while !end.over() {
-        end.due.arm()?;
-        reactor.wait(&mut wakes)?;
-        for wake in &wakes {
-            match *wake {
-                Wake::Stop => way.stop(&mut end, log)?,
-                Wake::Ready(ALARM) => way.due(&mut end, &reactor, log)?,
-                Wake::Ready(LISTENER) => way.accept(&mut end, &reactor, log)?,
-                Wake::Ready(_) => way.serve(&mut end, &reactor, log)?,
-            }
-            if end.over() {
-                break;
-            }
-        }
-    }
+    work(&mut way, &mut end, &mut reactor, log)?;
     end.finish(log)
 }
 
@@ -56,6 +40,64 @@ struct Way {
     unpacked: Unpacked,
     interest: Interest,
     opened: bool,
+}
+
+impl Transport for Way {
+    fn due(&mut self, end: &mut End, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        while let Some((_, due)) = end.due.due(log.clock().now_ns()) {
+            match due {
+                Due::Stop => return self.stop(end, log),
+                Due::Connect => self.connect(end, reactor, log)?,
+                Due::Sample => {
+                    self.sample(log)?;
+                    end.again(Due::Sample, log);
+                }
+                Due::Progress => {
+                    self.receive(end, log)?;
+                    if self.connected {
+                        end.progress(log);
+                    } else {
+                        end.again(Due::Progress, log);
+                    }
+                }
+                Due::Frame(index) => {
+                    if end.adapts() {
+                        self.estimate(end, log)?;
+                    }
+                    let frame = end.capture(index, log)?;
+                    self.waiting.push_back(in_stream(&frame, false));
+                    self.send(end, reactor, log)?;
+                }
+                Due::Late => {}
+            }
+            if end.over() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(
+        &mut self,
+        token: u64,
+        end: &mut End,
+        reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        match token {
+            LISTENER => self.accept(end, reactor, log),
+            _ => self.serve(end, reactor, log),
+        }
+    }
+
+    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
+        self.receive(end, log)?;
+        if end.media.is_server() && !end.over() {
+            self.sample(log)?;
+        }
+        end.stop(None, log);
+        Ok(())
+    }
 }
 
 impl Way {
@@ -95,44 +137,6 @@ impl Way {
             interest: Interest::Read,
             opened: false,
         })
-    }
-
-    /// Does what is due.
-    fn due(&mut self, end: &mut End, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        if !end.due.fired()? {
-            return Ok(());
-        }
-        while let Some((_, due)) = end.due.due(log.clock().now_ns()) {
-            match due {
-                Due::Stop => return self.stop(end, log),
-                Due::Connect => self.connect(end, reactor, log)?,
-                Due::Sample => {
-                    self.sample(log)?;
-                    end.again(Due::Sample, log);
-                }
-                Due::Progress => {
-                    self.receive(end, log)?;
-                    if self.connected {
-                        end.progress(log);
-                    } else {
-                        end.again(Due::Progress, log);
-                    }
-                }
-                Due::Frame(index) => {
-                    if end.adapts() {
-                        self.estimate(end, log)?;
-                    }
-                    let frame = end.capture(index, log)?;
-                    self.waiting.push_back(in_stream(&frame, false));
-                    self.send(end, reactor, log)?;
-                }
-                Due::Late => {}
-            }
-            if end.over() {
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// Starts to connect.
@@ -294,19 +298,10 @@ impl Way {
         }
         Ok(())
     }
-
-    /// Ends, with what has come by now.
-    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
-        self.receive(end, log)?;
-        if end.media.is_server() && !end.over() {
-            self.sample(log)?;
-        }
-        end.stop(None, log);
-        Ok(())
-    }
 }
 
-/// Says how a connection ended that the kernel gave up. One that the other end has left was stopped.
+/// Says how a connection ended that the kernel gave up. One that the other end has left was
+/// stopped.
 fn broken(end: &mut End, error: &io::Error, doing: &str, log: &mut Log) {
     let left = [libc::ECONNRESET, libc::EPIPE, libc::ENOTCONN];
     if error.raw_os_error().is_some_and(|number| left.contains(&number)) {

@@ -5,9 +5,9 @@ use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::media::description::Media;
 use crate::media::encoder::Frame;
-use crate::media::end::{would_block, Due, End, ALARM, CONNECTION};
+use crate::media::end::{work, would_block, Due, End, Transport, CONNECTION};
 use crate::media::wire::{Frames, Packets, Part};
-use crate::reactor::{Interest, Reactor, Wake};
+use crate::reactor::{Interest, Reactor};
 use crate::socket::{self, set_buffer};
 use crate::sys;
 use crate::udp::datagram::UDP_IP_BYTES;
@@ -52,22 +52,7 @@ pub fn run(media: Media, log: &mut Log) -> Result<(), Failure> {
         bytes: 0,
         refused: 0,
     };
-    reactor.add(&end.due, Interest::Read, ALARM)?;
-    let mut wakes = Vec::new();
-    while !end.over() {
-        end.due.arm()?;
-        reactor.wait(&mut wakes)?;
-        for wake in &wakes {
-            match *wake {
-                Wake::Stop => {
-                    way.take(&mut end, log)?;
-                    end.stop(None, log);
-                }
-                Wake::Ready(ALARM) => way.due(&mut end, log)?,
-                Wake::Ready(_) => way.take(&mut end, log)?,
-            }
-        }
-    }
+    work(&mut way, &mut end, &mut reactor, log)?;
     way.report(&mut end, log)
 }
 
@@ -103,19 +88,11 @@ struct Way {
     refused: u64,
 }
 
-impl Way {
-    /// Does what is due.
-    fn due(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
-        if !end.due.fired()? {
-            return Ok(());
-        }
+impl Transport for Way {
+    fn due(&mut self, end: &mut End, _reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         while let Some((_, due)) = end.due.due(log.clock().now_ns()) {
             match due {
-                Due::Stop => {
-                    self.take(end, log)?;
-                    end.stop(None, log);
-                    return Ok(());
-                }
+                Due::Stop => return self.stop(end, log),
                 Due::Connect => log.now(&Event::Opened { connection: CONNECTION }),
                 Due::Progress => {
                     self.take(end, log)?;
@@ -131,6 +108,24 @@ impl Way {
         Ok(())
     }
 
+    fn ready(
+        &mut self,
+        _token: u64,
+        end: &mut End,
+        _reactor: &Reactor,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        self.take(end, log)
+    }
+
+    fn stop(&mut self, end: &mut End, log: &mut Log) -> Result<(), Failure> {
+        self.take(end, log)?;
+        end.stop(None, log);
+        Ok(())
+    }
+}
+
+impl Way {
     fn send(&mut self, frame: &Frame) -> Result<(), Failure> {
         for packet in self.packets.of(frame, self.most) {
             // The second attempt is for the error of an earlier packet that nobody received.

@@ -77,7 +77,8 @@ impl Part {
     }
 }
 
-/// A frame as a stream holds it. `alone`: nothing else is in the stream, so its end says its length.
+/// A frame as a stream holds it. `alone`: nothing else is in the stream, so its end says its
+/// length.
 #[must_use]
 pub fn in_stream(frame: &Frame, alone: bool) -> Bytes {
     let length = frame.bytes as usize;
