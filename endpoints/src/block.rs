@@ -61,8 +61,8 @@ impl Memory {
         Memory { bytes: content().into_iter().map(letter).collect::<Vec<u8>>().into() }
     }
 
-    /// What comes at `position` of the endless stream of blocks: at most `most` bytes, at most to the
-    /// end of the block. Shared, not copied.
+    /// What comes at `position` of the endless stream of blocks: at most `most` bytes, at most to
+    /// the end of the block. Shared, not copied.
     #[must_use]
     pub fn at(&self, position: u64, most: u64) -> Bytes {
         let offset = (position % BLOCK_BYTES as u64) as usize;

@@ -49,7 +49,8 @@ pub struct TcpServer {
     /// How many connections will come; the server ends after the last.
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     pub connections: u32,
-    /// Send buffer of each connection, bytes of payload; None: it limits nothing. A video brings its own.
+    /// Send buffer of each connection, bytes of payload; None: it limits nothing. A video brings
+    /// its own.
     #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: Option<u32>,
     /// What each connection moves; how much the client's request says.

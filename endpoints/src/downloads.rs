@@ -1,5 +1,5 @@
-//! The connections of a client, whatever carries them: when each is opened, how far it is, what it has
-//! delivered, and what it reports.
+//! The connections of a client, whatever carries them: when each is opened, how far it is, what it
+//! has delivered, and what it reports.
 
 use crate::clock::Timer;
 use crate::events::{Event, Log};
@@ -60,14 +60,15 @@ pub struct Downloads<L> {
     live: usize,
     stop_ns: Option<i64>,
     progress_every_ns: i64,
-    /// Fires at every start, at the stop, when a connection is to be tried again, and when a video all
-    /// bytes of which are there has been shown.
+    /// Fires at every start, at the stop, when a connection is to be tried again, and when a video
+    /// all bytes of which are there has been shown.
     starts: Timer,
     ticks: Timer,
 }
 
 impl<L> Downloads<L> {
-    /// Connections that start at these times; all are stopped at `stop_ns`. Times in ns after the epoch.
+    /// Connections that start at these times; all are stopped at `stop_ns`. Times in ns after the
+    /// epoch.
     ///
     /// # Errors
     /// A machine that refuses timers.
@@ -273,7 +274,8 @@ impl<L> Downloads<L> {
 }
 
 impl<L> Download<L> {
-    /// Takes note of what has been delivered in all, at a time or now, and whether these are all bytes.
+    /// Takes note of what has been delivered in all, at a time or now, and whether these are all
+    /// bytes.
     pub fn deliver(&mut self, bytes: u64, complete: bool, at_ns: Option<i64>, log: &mut Log) {
         // Most packets are of files: they should not cost a look at the clock.
         let now_ns = |log: &Log| at_ns.unwrap_or_else(|| log.clock().now_ns());

@@ -34,8 +34,8 @@ impl Egress {
         Ok(Egress { socket, addresses })
     }
 
-    /// Sends a frame as a ring has it, behind its header of `VNET_HEADER_BYTES`, by which a checksum
-    /// that is still to be computed stays so. Returns whether the queue took it.
+    /// Sends a frame as a ring has it, behind its header of `VNET_HEADER_BYTES`, by which a
+    /// checksum that is still to be computed stays so. Returns whether the queue took it.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<bool> {
         let (header, packet) = frame.split_at(VNET_HEADER_BYTES);
         let parts = [header, &self.addresses, packet.get(ADDRESSES..).unwrap_or_default()];

@@ -22,7 +22,8 @@ impl From<io::Error> for Failure {
 pub enum Refusal {
     /// It may later.
     Passing(String),
-    /// Nothing came back: it may later, and a network that stays silent is no failure of the program.
+    /// Nothing came back: it may later, and a network that stays silent is no failure of the
+    /// program.
     Unanswered(String),
     /// It never will.
     Lasting(String),

@@ -1,10 +1,12 @@
-//! Files of packets' headers: what round trips need of TCP segments and UDP datagrams, in a third of the bytes of a pcap file.
+//! Files of packets' headers: what round trips need of TCP segments and UDP datagrams, in a third
+//! of the bytes of a pcap file.
 //!
-//! A record has 32 bytes, little-endian: time (ns of `CLOCK_REALTIME`, 8 bytes), addresses of source and
-//! destination (4 each), their ports (2 each), a number (4), payload (2), TCP flags (1), kind (1), a second number (4). Of
-//! kind 0, a TCP segment, the numbers are sequence and acknowledgement; of kind 1, a block that the segment
-//! before it acknowledges selectively, its first number and the one behind it; of kind 2, a UDP datagram,
-//! the first is its own number where it has one (`udp::datagram`), and 0 elsewhere.
+//! A record has 32 bytes, little-endian: time (ns of `CLOCK_REALTIME`, 8 bytes), addresses of
+//! source and destination (4 each), their ports (2 each), a number (4), payload (2), TCP flags (1),
+//! kind (1), a second number (4). Of kind 0, a TCP segment, the numbers are sequence and
+//! acknowledgement; of kind 1, a block that the segment before it acknowledges selectively, its
+//! first number and the one behind it; of kind 2, a UDP datagram, the first is its own number where
+//! it has one (`udp::datagram`), and 0 elsewhere.
 
 use crate::pcap::Packet;
 use crate::policer::segment::{Connection, Datagram, Segment};

@@ -3,7 +3,8 @@
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value};
 
-/// Something that a JSON object describes. Unknown fields are refused, and all that are declared are needed.
+/// Something that a JSON object describes. Unknown fields are refused, and all that are declared
+/// are needed.
 pub trait Description: DeserializeOwned {
     /// The field that names the variant, of an enum whose variants have their fields beside it.
     const TAG: Option<&'static str> = None;

@@ -1,10 +1,12 @@
-//! The programs that fairc runs inside emulated hosts: `fairc-endpoints ROLE --epoch-ns N DESCRIPTION`.
+//! The programs that fairc runs inside emulated hosts: `fairc-endpoints ROLE --epoch-ns N
+//! DESCRIPTION`.
 //!
 //! In order of control flow: `arguments` reads the command line, `description` the JSON object,
 //! one module of `roles` does the work on a `reactor`, and `events` writes what happened as
 //! newline-delimited JSON. `docs/build/endpoints.md` is the manual.
 //!
-//! An `io::Error` is what the kernel says: a function's `# Errors` are there where there is more to say.
+//! An `io::Error` is what the kernel says: a function's `# Errors` are there where there is more to
+//! say.
 
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static"), not(doc)))]
 compile_error!("not a static build: run cargo inside endpoints/, where .cargo/config.toml applies");

@@ -1,4 +1,5 @@
-//! Multipath TCP (RFC 8684): its sockets, and what the kernel tells of a connection and its subflows.
+//! Multipath TCP (RFC 8684): its sockets, and what the kernel tells of a connection and its
+//! subflows.
 
 use crate::socket::{open_mptcp, set_buffer, LARGEST_BUFFER};
 use crate::sys;
@@ -39,8 +40,8 @@ pub struct Whole {
 /// The addresses of a subflow: the local one, and its peer's.
 pub type Ends = (Ipv4Addr, Ipv4Addr);
 
-/// A socket that is about to connect from an address, with a fixed receive buffer for `buffer_bytes` of
-/// payload; None: it limits nothing.
+/// A socket that is about to connect from an address, with a fixed receive buffer for
+/// `buffer_bytes` of payload; None: it limits nothing.
 ///
 /// # Errors
 /// What the kernel says.
@@ -55,7 +56,8 @@ pub fn connecting(buffer_bytes: Option<u32>, from: Ipv4Addr) -> io::Result<Socke
 /// Reads a connection's state as a whole.
 ///
 /// # Errors
-/// What the kernel says; `Unsupported` for a kernel before 6.5, or a connection that fell back to TCP.
+/// What the kernel says; `Unsupported` for a kernel before 6.5, or a connection that fell back to
+/// TCP.
 pub fn read(socket: &Socket) -> io::Result<Whole> {
     let mut raw = [0; INFO_BYTES];
     let length = sys::get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut raw).map_err(explain)?;

@@ -8,8 +8,9 @@ const MAX_WINDOW: i64 = 65_535 << 14;
 /// The largest socket buffer, bytes: what waits is never more.
 const MAX_UNSENT: i64 = 1 << 29;
 
-/// How a transport is to work. What the ends cannot set themselves (for TCP: `initial_window_packets`,
-/// `ecn`, `sack`) the script has set for host or route; each end reports what is in force.
+/// How a transport is to work. What the ends cannot set themselves (for TCP:
+/// `initial_window_packets`, `ecn`, `sack`) the script has set for host or route; each end reports
+/// what is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // each is a switch of the language
@@ -28,12 +29,12 @@ pub struct TransportOptions {
     pub pacing: bool,
     /// Data with the first packet (RFC 7413).
     pub fast_open: bool,
-    /// The congestion window is reduced after an idle time (RFC 5681, section 4.1); None: as the transport
-    /// does it: TCP does (its host is set to), QUIC does not.
+    /// The congestion window is reduced after an idle time (RFC 5681, section 4.1); None: as the
+    /// transport does it: TCP does (its host is set to), QUIC does not.
     #[serde(deserialize_with = "or_null")]
     pub idle_restart: Option<bool>,
-    /// How many bytes may wait in a socket beyond the congestion window (`TCP_NOTSENT_LOWAT`); None: as the
-    /// sender does it by itself.
+    /// How many bytes may wait in a socket beyond the congestion window (`TCP_NOTSENT_LOWAT`);
+    /// None: as the sender does it by itself.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, 1, MAX_UNSENT>")]
     pub notsent_lowat_bytes: Option<u32>,
 }

@@ -51,8 +51,8 @@ pub struct Wanted {
 }
 
 impl PacketRing {
-    /// Listens to an interface; keeps `snaplen` bytes of each packet, and at least `packets` of them
-    /// between two readings.
+    /// Listens to an interface; keeps `snaplen` bytes of each packet, and at least `packets` of
+    /// them between two readings.
     ///
     /// # Errors
     /// What the kernel says: no such interface, no permission, no memory.
@@ -127,8 +127,8 @@ impl PacketRing {
         for _ in 0..self.frames {
             let (block, place) = (self.next / per_block, self.next % per_block);
             let offset = block * BLOCK_BYTES + place * self.frame_bytes;
-            // SAFETY: the frame lies inside the mapping, which lives as long as `self`. Its status is
-            // an aligned word that this process and the kernel only touch as a whole.
+            // SAFETY: the frame lies inside the mapping, which lives as long as `self`. Its status
+            // is an aligned word that this process and the kernel only touch as a whole.
             let (frame, status) = unsafe {
                 let frame = self.memory.add(offset);
                 (frame, AtomicU32::from_ptr(frame.cast().as_ptr()))
@@ -225,7 +225,8 @@ pub(crate) fn attach(socket: &impl AsRawFd, filter: &[libc::sock_filter]) -> io:
     set_structure(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Ties a packet socket to an interface; protocol: of what it receives, in network order, 0 for nothing.
+/// Ties a packet socket to an interface; protocol: of what it receives, in network order, 0 for
+/// nothing.
 pub(crate) fn bind(socket: &OwnedFd, index: i32, protocol: u16) -> io::Result<()> {
     let name = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,

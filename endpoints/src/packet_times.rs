@@ -1,5 +1,5 @@
-//! When the packets of a source are due: at a constant rate, or with pauses. No transport and no clock
-//! in it.
+//! When the packets of a source are due: at a constant rate, or with pauses. No transport and no
+//! clock in it.
 
 use crate::random::{Distribution, Draws};
 use crate::workload::OnOff;
@@ -9,9 +9,9 @@ const NS: u64 = 1_000_000_000;
 
 /// When the packets of a source are sent: at a constant rate, or at a rate while it is on.
 ///
-/// Packet j is sent when the source has been on for j times the time that a packet takes at the rate,
-/// so that the rate over all on periods is exact however short they are. With `vary_gaps` each of these
-/// times is drawn anew; the rate is then exact on average.
+/// Packet j is sent when the source has been on for j times the time that a packet takes at the
+/// rate, so that the rate over all on periods is exact however short they are. With `vary_gaps`
+/// each of these times is drawn anew; the rate is then exact on average.
 #[derive(Debug)]
 pub struct PacketTimes {
     /// A packet takes `bits` at `rate_bps`.
@@ -87,7 +87,8 @@ impl PacketTimes {
         times
     }
 
-    /// Lets the gaps between the packets of connection `connection` vary; before the first `advance`.
+    /// Lets the gaps between the packets of connection `connection` vary; before the first
+    /// `advance`.
     #[must_use]
     pub fn vary_gaps(self, seed: u64, connection: u32) -> Self {
         let half_to_three = Distribution::Uniform { low: 0.5, high: 1.5 };

@@ -1,9 +1,9 @@
 //! A video player: bytes and times in, events out. No transport and no clock in it.
 //!
-//! It starts when `play_ns` of playing time are buffered, stalls when less than `stall_ns` are left,
-//! goes on when `play_ns` are there again, and plays to the end once all bytes have arrived. Between
-//! two arrivals the buffer empties evenly, so the times of stalls follow from those of arrivals: the
-//! program need not wake up for them.
+//! It starts when `play_ns` of playing time are buffered, stalls when less than `stall_ns` are
+//! left, goes on when `play_ns` are there again, and plays to the end once all bytes have arrived.
+//! Between two arrivals the buffer empties evenly, so the times of stalls follow from those of
+//! arrivals: the program need not wake up for them.
 
 use crate::workload::Video;
 
@@ -64,8 +64,8 @@ impl Player {
         }
     }
 
-    /// Takes note that `bytes` in all have arrived at `at_ns`, which never decreases, and returns what
-    /// this makes the player do. First ask `until(at_ns)` for what it did before.
+    /// Takes note that `bytes` in all have arrived at `at_ns`, which never decreases, and returns
+    /// what this makes the player do. First ask `until(at_ns)` for what it did before.
     pub fn arrive(&mut self, at_ns: i64, bytes: u64) -> Option<Moment> {
         self.bytes = bytes.min(self.total_bytes);
         let buffered_ns = self.buffered_ns();
@@ -143,8 +143,8 @@ mod tests {
         })
     }
 
-    /// What a player does when these bytes (in all) arrive at these times, s, and then `end_s` comes;
-    /// times and buffers in s.
+    /// What a player does when these bytes (in all) arrive at these times, s, and then `end_s`
+    /// comes; times and buffers in s.
     fn played(length_s: i64, arrivals: &[(f64, u64)], end_s: f64) -> Vec<(f64, Change, f64)> {
         let mut player = player(length_s * S);
         let ns = |s: f64| (s * 1e9).round() as i64;
@@ -176,8 +176,8 @@ mod tests {
     }
 
     /// 2.2 s at 0 s: played down to 0.4 s at 1.8 s. Then 1.8 s more are needed: 2.2 s at 5 s. With
-    /// 0.5 s more at 6 s (1.7 s buffered) it plays down to 0.4 s at 7.3 s. The rest, at 9 s, starts it
-    /// again; 10 - 4.1 = 5.7 s are left to show (shown: 1.8 + 2.3 = 4.1 s).
+    /// 0.5 s more at 6 s (1.7 s buffered) it plays down to 0.4 s at 7.3 s. The rest, at 9 s, starts
+    /// it again; 10 - 4.1 = 5.7 s are left to show (shown: 1.8 + 2.3 = 4.1 s).
     #[test]
     fn it_stalls_below_the_lower_threshold_and_goes_on_at_the_upper() {
         let arrivals = [(0.0, 2_200), (3.0, 3_999), (5.0, 4_000), (6.0, 4_500), (9.0, 10_000)];

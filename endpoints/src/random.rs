@@ -1,7 +1,7 @@
 //! Random numbers of a distribution, the same on every CPU.
 //!
-//! Definitions are those of `compiler/draws.py`. Bits come from xoshiro256++ (Blackman and Vigna, ACM
-//! Transactions on Mathematical Software 47, 2021), logarithms and exponentials from the crate
+//! Definitions are those of `compiler/draws.py`. Bits come from xoshiro256++ (Blackman and Vigna,
+//! ACM Transactions on Mathematical Software 47, 2021), logarithms and exponentials from the crate
 //! `libm`: those of the C library differ between machines. Square roots are exact everywhere.
 
 use crate::json::{within, Description};
@@ -146,8 +146,8 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The numbers of stream `stream` of a connection. Every seed, connection and stream has numbers
-    /// of its own, so that a change of one distribution moves the numbers of no other.
+    /// The numbers of stream `stream` of a connection. Every seed, connection and stream has
+    /// numbers of its own, so that a change of one distribution moves the numbers of no other.
     #[must_use]
     pub fn new(distribution: &Distribution, seed: u64, connection: u32, stream: u32) -> Self {
         let seed = mix(mix(mix(seed) ^ u64::from(connection)) ^ u64::from(stream));
@@ -263,7 +263,8 @@ mod tests {
         Draws::new(&take(kind_and_parameters).unwrap(), 42, connection, stream)
     }
 
-    /// Computed with 40 digits from the definitions, by a program that shares no code with this one.
+    /// Computed with 40 digits from the definitions, by a program that shares no code with this
+    /// one.
     #[test]
     #[allow(clippy::unreadable_literal)] // as they were printed
     fn the_numbers_are_those_of_the_definitions() {

@@ -1,5 +1,5 @@
-//! What the connections of a server come to, whatever carries them: which are admitted, how each ends,
-//! and when they are sampled.
+//! What the connections of a server come to, whatever carries them: which are admitted, how each
+//! ends, and when they are sampled.
 
 use crate::clock::{Clock, Timer};
 use crate::events::{Event, Log};

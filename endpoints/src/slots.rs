@@ -1,7 +1,7 @@
 //! A table of things that come and go, by number.
 //!
-//! A number that was given up is used again, but not before `turn`: an event that was reported in the
-//! same wake-up as the end of its thing must not reach another thing.
+//! A number that was given up is used again, but not before `turn`: an event that was reported in
+//! the same wake-up as the end of its thing must not reach another thing.
 
 /// The table.
 #[derive(Debug)]
@@ -31,7 +31,8 @@ impl<T> Slots<T> {
         self.things[slot] = Some(thing);
     }
 
-    /// Takes a thing out of its slot, which stays its own until it is put back or the slot given up.
+    /// Takes a thing out of its slot, which stays its own until it is put back or the slot given
+    /// up.
     pub fn take(&mut self, slot: usize) -> Option<T> {
         self.things.get_mut(slot).and_then(Option::take)
     }

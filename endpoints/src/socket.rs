@@ -13,13 +13,14 @@ const IPPROTO_MPTCP: i32 = 262;
 /// ways an exchange fails with probability 0.36, so that 20 of them never do.
 const SYN_RETRIES: i32 = 20;
 
-/// A buffer that limits nothing, bytes: the kernel keeps twice this in a signed number, and half of that
-/// is a window that no path of fairc's fills (`buffer-too-large`). It takes no memory before it is used.
+/// A buffer that limits nothing, bytes: the kernel keeps twice this in a signed number, and half of
+/// that is a window that no path of fairc's fills (`buffer-too-large`). It takes no memory before
+/// it is used.
 pub const LARGEST_BUFFER: u32 = 1 << 29;
 
-/// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has room for
-/// whatever is under way; to fill and to free that much for dozens of connections at once keeps the one
-/// processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
+/// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has
+/// room for whatever is under way; to fill and to free that much for dozens of connections at once
+/// keeps the one processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
 pub const UNSENT_BYTES: u32 = 128 << 10;
 
 /// Time before a connection that failed to open is tried again, ns.
@@ -59,8 +60,8 @@ pub fn connect(socket: &Socket, address: SocketAddrV4) -> io::Result<()> {
 }
 
 /// Starts to connect with data in the first packet, if a cookie of the server is known (tcp(7),
-/// `MSG_FASTOPEN`); true: the data is on its way, false: it has to be sent once connected. An error is
-/// `EOPNOTSUPP` where the machine does not allow it.
+/// `MSG_FASTOPEN`); true: the data is on its way, false: it has to be sent once connected. An error
+/// is `EOPNOTSUPP` where the machine does not allow it.
 pub fn connect_with(socket: &Socket, address: SocketAddrV4, bytes: &[u8]) -> io::Result<bool> {
     match socket.send_to_with_flags(bytes, &address.into(), libc::MSG_FASTOPEN) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
@@ -190,9 +191,9 @@ fn is_of_the_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload (None:
-/// it limits nothing) and at most `window_bytes` of receive window. Both are set before the handshake, which
-/// settles the scale of the window.
+/// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of
+/// payload (None: it limits nothing) and at most `window_bytes` of receive window. Both are set
+/// before the handshake, which settles the scale of the window.
 pub fn connecting(buffer_bytes: Option<u32>, window_bytes: Option<u32>) -> io::Result<Socket> {
     let socket = open(Type::STREAM)?;
     // The kernel offers about half of a buffer: twice the window leaves the limit to the window.
@@ -208,9 +209,9 @@ pub fn connecting(buffer_bytes: Option<u32>, window_bytes: Option<u32>) -> io::R
     Ok(socket)
 }
 
-/// Begins a connection to nobody on this machine. For the first one that it begins a kernel draws 256 KiB of
-/// random numbers (`table_perturb`): in an emulated processor 6 ms between
-/// `connect` and the SYN, which would be a part of what is measured.
+/// Begins a connection to nobody on this machine. For the first one that it begins a kernel draws
+/// 256 KiB of random numbers (`table_perturb`): in an emulated processor 6 ms between `connect` and
+/// the SYN, which would be a part of what is measured.
 ///
 /// # Errors
 /// There is no socket. That nobody answers is none.
@@ -233,8 +234,8 @@ pub fn window(socket: &Socket) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(value))
 }
 
-/// Limits the pacing rate, bytes/s as the kernel counts them, and makes TCP pace where the congestion
-/// control does not.
+/// Limits the pacing rate, bytes/s as the kernel counts them, and makes TCP pace where the
+/// congestion control does not.
 pub fn limit_pacing(socket: &Socket, bytes_per_s: u64) -> io::Result<()> {
     let value = bytes_per_s.to_ne_bytes();
     sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &value)

@@ -1,8 +1,8 @@
 //! How much of a workload a server may have sent by when. No transport and no clock in it.
 //!
 //! A transport asks `allowed` before it takes data, and again as soon as it has taken all that was
-//! allowed; where it has not because its buffer is full, it asks again when there is room. Times are
-//! ns after the start of the transfer, and do not decrease.
+//! allowed; where it has not because its buffer is full, it asks again when there is room. Times
+//! are ns after the start of the transfer, and do not decrease.
 
 use crate::packet_times::PacketTimes;
 use crate::workload::{OnOff, Video, Workload};
@@ -78,12 +78,12 @@ impl Source {
     }
 }
 
-/// A progressive download: a burst, then chunks at regular times (Ameigeiras et al., Transactions on
-/// Emerging Telecommunications Technologies 23, 2012).
+/// A progressive download: a burst, then chunks at regular times (Ameigeiras et al., Transactions
+/// on Emerging Telecommunications Technologies 23, 2012).
 ///
 /// A chunk follows one interval after the one before, but not before the transport has taken that
-/// one (the first: the burst). So a server that is held up by a full send buffer does not make up for
-/// it later: what arrives faster after a congested time is at most what the send buffer held.
+/// one (the first: the burst). So a server that is held up by a full send buffer does not make up
+/// for it later: what arrives faster after a congested time is at most what the send buffer held.
 #[derive(Debug)]
 struct Chunks {
     released: u64,
@@ -124,8 +124,8 @@ impl Chunks {
 }
 
 /// An on/off source over a transport with a send buffer. A packet whose time comes while the
-/// transport has not taken those before it is not sent: what a congested network holds up is the send
-/// buffer, and the pauses stay pauses.
+/// transport has not taken those before it is not sent: what a congested network holds up is the
+/// send buffer, and the pauses stay pauses.
 #[derive(Debug)]
 struct Packets {
     times: PacketTimes,
@@ -164,7 +164,8 @@ mod tests {
         crate::json::read(text).unwrap()
     }
 
-    /// 8 Mbit/s (1 byte per us), 4 s of burst, chunks of 10,000 bytes at 1.25 x the rate: every 8 ms.
+    /// 8 Mbit/s (1 byte per us), 4 s of burst, chunks of 10,000 bytes at 1.25 x the rate: every 8
+    /// ms.
     fn video() -> Source {
         let workload = workload(
             r#"{"kind": "video", "bitrate_bps": 8000000, "length_ns": 60000000000,

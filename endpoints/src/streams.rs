@@ -1,8 +1,10 @@
-//! Streams of requests, whatever carries them: when each asks next, what is under way, and what it reports.
+//! Streams of requests, whatever carries them: when each asks next, what is under way, and what it
+//! reports.
 //!
 //! What a description calls a connection is a stream of requests, each of which is a connection of
-//! its own, opened when its time has come, whether those before it have ended or not (an open loop).
-//! A stream's first request reports as a connection does; then there is one line per request.
+//! its own, opened when its time has come, whether those before it have ended or not (an open
+//! loop). A stream's first request reports as a connection does; then there is one line per
+//! request.
 
 use crate::agenda::Agenda;
 use crate::arrivals::{Arrival, Arrivals, Requests};
@@ -95,7 +97,8 @@ pub struct Streams<L> {
 }
 
 impl<L> Streams<L> {
-    /// Streams that start at these times; all are stopped at `stop_ns`. Times in ns after the epoch.
+    /// Streams that start at these times; all are stopped at `stop_ns`. Times in ns after the
+    /// epoch.
     ///
     /// # Errors
     /// A part of a shared process that is too small; a machine that refuses timers.

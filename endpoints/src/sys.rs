@@ -1,11 +1,11 @@
-//! The system calls that neither the standard library nor the crates `nix` and `socket2` have, each as
-//! a safe function.
+//! The system calls that neither the standard library nor the crates `nix` and `socket2` have, each
+//! as a safe function.
 //!
 //! All unsafe code of the crate is here; in `packet_ring`, which shares memory with the kernel; in
-//! `udp::sockets`, `quic::datagrams` and `policer::egress`, which lend it buffers; in `network`, which
-//! speaks netlink and ioctl; and in `web::waiting`, for tokio.
-//! Every pointer that is passed to the kernel is derived from a live reference in the same call,
-//! with the length of what it points to.
+//! `udp::sockets`, `quic::datagrams` and `policer::egress`, which lend it buffers; in `network`,
+//! which speaks netlink and ioctl; and in `web::waiting`, for tokio. Every pointer that is passed
+//! to the kernel is derived from a live reference in the same call, with the length of what it
+//! points to.
 
 use nix::sys::resource::{getrlimit, setrlimit, Resource};
 use nix::sys::signal::{SigSet, Signal};
@@ -101,8 +101,8 @@ pub fn get_option(
 }
 
 /// Takes at most `most` bytes out of a TCP socket without copying them anywhere (tcp(7),
-/// `MSG_TRUNC`); 0 at the end of the stream. With `MSG_WAITALL` among the flags a socket that blocks
-/// waits for all of them, or the end.
+/// `MSG_TRUNC`); 0 at the end of the stream. With `MSG_WAITALL` among the flags a socket that
+/// blocks waits for all of them, or the end.
 pub fn discard(socket: &impl AsRawFd, most: usize, flags: i32) -> io::Result<usize> {
     let nowhere = std::ptr::null_mut();
     // SAFETY: with MSG_TRUNC a TCP socket writes nothing to the buffer, so it may be null.

@@ -50,7 +50,8 @@ pub struct Sample {
     pub rwnd_limited_us: u64,
     /// Of it, limited by the send buffer, us (`tcpi_sndbuf_limited`).
     pub sndbuf_limited_us: u64,
-    /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4
+    /// Loss.
     pub ca_state: u8,
 }
 
@@ -71,8 +72,8 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// Bytes of IP and TCP header of a data packet: IPv4 without options, and TCP with timestamps if
-    /// they are agreed on (RFC 7323, appendix A: padded to 12 bytes).
+    /// Bytes of IP and TCP header of a data packet: IPv4 without options, and TCP with timestamps
+    /// if they are agreed on (RFC 7323, appendix A: padded to 12 bytes).
     #[must_use]
     pub fn header_bytes(self) -> u32 {
         if self.timestamps {
@@ -140,7 +141,8 @@ pub fn peer_window(socket: &Socket) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(raw[PEER_WINDOW..].try_into().expect("four bytes")))
 }
 
-/// Bytes that have arrived in order, taken or not (`tcpi_bytes_received`); one more after the peer's FIN.
+/// Bytes that have arrived in order, taken or not (`tcpi_bytes_received`); one more after the
+/// peer's FIN.
 ///
 /// # Errors
 /// Those of `read`.

@@ -82,15 +82,15 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// The window after it: half of `window` for each timeout, not less than the initial one, but not
-    /// more than `window` (RFC 2861, section 3.1; Linux: `tcp_cwnd_restart`).
+    /// The window after it: half of `window` for each timeout, not less than the initial one, but
+    /// not more than `window` (RFC 2861, section 3.1; Linux: `tcp_cwnd_restart`).
     pub fn window(&self, window: f64) -> f64 {
         let halved = window / 2_f64.powi(self.timeouts.min(64) as i32);
         halved.max((self.least as f64).min(window))
     }
 
-    /// The slow start threshold after it: at least three quarters of the window before it, so that the
-    /// sender soon has it again (RFC 2861; Linux: `tcp_current_ssthresh`).
+    /// The slow start threshold after it: at least three quarters of the window before it, so that
+    /// the sender soon has it again (RFC 2861; Linux: `tcp_current_ssthresh`).
     pub fn ssthresh(ssthresh: Option<f64>, window: f64) -> Option<f64> {
         ssthresh.map(|threshold| threshold.max(window * 0.75))
     }
@@ -101,8 +101,8 @@ const LEAST_TIMEOUT_VARIANCE: Duration = Duration::from_millis(200);
 /// Packets of at most this many bytes hold nothing but acknowledgements: they end no idle time.
 const ACKNOWLEDGEMENT_BYTES: u64 = 100;
 
-/// Finds the idle times of a sender: all that it had sent was acknowledged, and then nothing was sent
-/// for longer than a retransmission timeout (RFC 6298, with Linux's least variance).
+/// Finds the idle times of a sender: all that it had sent was acknowledged, and then nothing was
+/// sent for longer than a retransmission timeout (RFC 6298, with Linux's least variance).
 #[derive(Debug, Clone, Default)]
 struct Idleness {
     /// When data was sent last.
@@ -202,8 +202,8 @@ pub trait Algorithm: Send + Sync + 'static {
     /// A packet was acknowledged.
     fn on_ack(&mut self, _ack: &Ack) {}
 
-    /// An ACK frame reports packets that were marked (CE) beyond those reported before; called before
-    /// `on_acks`, of algorithms that answer each mark.
+    /// An ACK frame reports packets that were marked (CE) beyond those reported before; called
+    /// before `on_acks`, of algorithms that answer each mark.
     fn on_marks(&mut self, _packets: u64) {}
 
     /// An ACK frame is done with; called after `on_ack` of each of its packets.
@@ -413,8 +413,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Whose last packet was sent at the time that is returned, and acknowledged a round trip later. All
-    /// its samples are equal, so a timeout is RTT + 200 ms.
+    /// Whose last packet was sent at the time that is returned, and acknowledged a round trip
+    /// later. All its samples are equal, so a timeout is RTT + 200 ms.
     fn idle() -> (Idleness, Instant) {
         let mut idleness = Idleness::default();
         let sent = Instant::now();

@@ -1,24 +1,25 @@
 //! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 14(5),
 //! 2016), on rate samples of `delivery`.
 //!
-//! - `BtlBw`: the greatest delivery rate of the last 10 rounds; `RTprop`: the smallest RTT of the last
-//!   10 s; BDP = `BtlBw` x `RTprop`.
+//! - `BtlBw`: the greatest delivery rate of the last 10 rounds; `RTprop`: the smallest RTT of the
+//!   last 10 s; BDP = `BtlBw` x `RTprop`.
 //! - Startup: gain 2 / ln 2 until `BtlBw` has grown by less than 25 % in three rounds. Drain: its
 //!   inverse until the BDP is in flight. `ProbeBW`: gains 1.25, 0.75 and six times 1, each for an
-//!   `RTprop`; the first one is drawn, and not 0.75. `ProbeRTT`: four packets for 200 ms and a round when
-//!   `RTprop` is 10 s old.
-//! - Pacing rate: gain x `BtlBw`, and 1 % less (Linux's `bbr_pacing_margin_percent`; the draft has no
-//!   margin). The quantum that leaves together is what is sent in 1 ms, at least two packets, one
-//!   below 1.2 Mbit/s (section 4.2.2).
-//! - cwnd: Startup and Drain 2 / ln 2, then 2 BDP, and three quanta. In the first round of a recovery packets are
-//!   conserved; after it the window is what it was.
+//!   `RTprop`; the first one is drawn, and not 0.75. `ProbeRTT`: four packets for 200 ms and a
+//!   round when `RTprop` is 10 s old.
+//! - Pacing rate: gain x `BtlBw`, and 1 % less (Linux's `bbr_pacing_margin_percent`; the draft has
+//!   no margin). The quantum that leaves together is what is sent in 1 ms, at least two packets,
+//!   one below 1.2 Mbit/s (section 4.2.2).
+//! - cwnd: Startup and Drain 2 / ln 2, then 2 BDP, and three quanta. In the first round of a
+//!   recovery packets are conserved; after it the window is what it was.
 //!
-//! **Where quinn alone paces** (`Pacing::Window`: page loads) it can be told no rate, so the rate acts
-//! through the window: gain x `BtlBw` x RTT (the present one, smoothed) and what the receiver holds back of a
-//! bunch, which the clock of the acknowledgements makes a sending rate of gain x `BtlBw`; cwnd bounds
-//! it. There is no margin, bunches of acknowledged bytes stand for quanta, what is in flight is compared
-//! with BDPs alone, and the first phase is always the same. A queue that a probe has built is part of that
-//! RTT, so it stays until the next phase below 1: several times as long as with a rate.
+//! **Where quinn alone paces** (`Pacing::Window`: page loads) it can be told no rate, so the rate
+//! acts through the window: gain x `BtlBw` x RTT (the present one, smoothed) and what the receiver
+//! holds back of a bunch, which the clock of the acknowledgements makes a sending rate of gain x
+//! `BtlBw`; cwnd bounds it. There is no margin, bunches of acknowledged bytes stand for quanta,
+//! what is in flight is compared with BDPs alone, and the first phase is always the same. A queue
+//! that a probe has built is part of that RTT, so it stays until the next phase below 1: several
+//! times as long as with a rate.
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery};
 use super::delivery::{Delivery, Greatest, Sample};
@@ -340,8 +341,8 @@ impl Bbr {
         }
     }
 
-    /// The initial window per round. It stands until the pipe is full or the bandwidth is greater, so what
-    /// a handshake or a small request delivers is not taken for the path's.
+    /// The initial window per round. It stands until the pipe is full or the bandwidth is greater,
+    /// so what a handshake or a small request delivers is not taken for the path's.
     fn first_rate(&self, rtt_s: f64) -> f64 {
         HIGH_GAIN * self.initial_window as f64 / rtt_s * self.less_margin()
     }
@@ -361,8 +362,8 @@ impl Bbr {
         }
     }
 
-    /// `BBRHandleRestartFromIdle`: at the bandwidth, whatever the phase, and no `ProbeRTT` for an `RTprop` that
-    /// aged in the pause.
+    /// `BBRHandleRestartFromIdle`: at the bandwidth, whatever the phase, and no `ProbeRTT` for an
+    /// `RTprop` that aged in the pause.
     fn restart_from_idle(&mut self) {
         self.idle_restart = true;
         if matches!(self.mode, Mode::ProbeBw { .. }) {

@@ -1,5 +1,5 @@
-//! BBR version 3: draft-ietf-ccwg-bbr-06 (July 2026), whose algorithm its editors' copy of August 2026
-//! has unchanged.
+//! BBR version 3: draft-ietf-ccwg-bbr-06 (July 2026), whose algorithm its editors' copy of August
+//! 2026 has unchanged.
 //!
 //! Functions, states, constants and variables are the draft's, in its order, so that both can be
 //! read side by side; `states` has its state machine, `path` its model of the path,
@@ -326,7 +326,8 @@ impl Bbr3 {
         MIN_PIPE_CWND_PACKETS * self.smss
     }
 
-    /// Leaves `BBR.bdp`, which is of `BBR.bw`, also where it is asked for a multiple of another rate.
+    /// Leaves `BBR.bdp`, which is of `BBR.bw`, also where it is asked for a multiple of another
+    /// rate.
     fn bdp_multiple(&mut self, bw: f64, gain: f64) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_cwnd };
         self.bdp = self.bw * min_rtt.as_secs_f64();
@@ -353,8 +354,8 @@ impl Bbr3 {
         self.max_inflight = self.quantization_budget(inflight_cap);
     }
 
-    /// Persistent congestion (RFC 9002) is QUIC's retransmission timeout. The draft adds 1 and means
-    /// a packet.
+    /// Persistent congestion (RFC 9002) is QUIC's retransmission timeout. The draft adds 1 and
+    /// means a packet.
     fn on_enter_rto(&mut self) {
         self.save_cwnd();
         self.cwnd = self.c.inflight as f64 + self.smss;
@@ -400,8 +401,8 @@ impl Bbr3 {
         self.bound_cwnd_for_model();
     }
 
-    /// The draft's table also bounds the window in Drain by `inflight_longterm`; its pseudo-code, which
-    /// is followed here, does not.
+    /// The draft's table also bounds the window in Drain by `inflight_longterm`; its pseudo-code,
+    /// which is followed here, does not.
     fn bound_cwnd_for_model(&mut self) {
         let cap = match self.state {
             State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.inflight_longterm,

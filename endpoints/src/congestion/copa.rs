@@ -3,24 +3,26 @@
 //!
 //! - Delays (section 2.1): the standing RTT is the smallest of the last half of a smoothed RTT, the
 //!   smallest RTT that of the last 10 s, the queueing delay their difference.
-//! - Target rate: one packet per `delta` queueing delays. While window / standing RTT is at most that,
-//!   each acknowledged packet adds `velocity / (delta window)` packets, else takes them away.
-//! - Velocity: 1; it doubles each round trip in which the window goes the way that it went before, once
-//!   it has gone there for three, and is 1 again where it turns. It is at most `delta` windows, in packets, as
-//!   in the authors' program: an acknowledged packet moves the window by a packet at most.
+//! - Target rate: one packet per `delta` queueing delays. While window / standing RTT is at most
+//!   that, each acknowledged packet adds `velocity / (delta window)` packets, else takes them away.
+//! - Velocity: 1; it doubles each round trip in which the window goes the way that it went before,
+//!   once it has gone there for three, and is 1 again where it turns. It is at most `delta`
+//!   windows, in packets, as in the authors' program: an acknowledged packet moves the window by a
+//!   packet at most.
 //! - Slow start doubles the window each round trip until the rate exceeds the target.
 //! - Paced at two windows per standing RTT.
-//! - Competitive mode (section 2.2): other Copa flows empty the queue every five round trips. A flow that
-//!   has not seen its queue nearly empty, below a tenth of the range of the RTTs of the last four, for five
-//!   varies 1 / delta as Reno its window: one more each round trip, half of it in one with a loss. It is
-//!   never below that of the default mode, to which the flow returns when the queue empties.
+//! - Competitive mode (section 2.2): other Copa flows empty the queue every five round trips. A
+//!   flow that has not seen its queue nearly empty, below a tenth of the range of the RTTs of the
+//!   last four, for five varies 1 / delta as Reno its window: one more each round trip, half of it
+//!   in one with a loss. It is never below that of the default mode, to which the flow returns when
+//!   the queue empties.
 //!
-//! In the mean n flows alone keep a queue of about n / delta packets, and each has a part of the link in
-//! proportion to its 1 / delta (section 3).
+//! In the mean n flows alone keep a queue of about n / delta packets, and each has a part of the
+//! link in proportion to its 1 / delta (section 3).
 //!
-//! What the paper leaves open: the bound of the velocity; a window does not grow while the sender has
-//! nothing to send; it is at least two packets, and that after
-//! persistent congestion (RFC 9002). Neither a loss nor a mark moves the window in the default mode.
+//! What the paper leaves open: the bound of the velocity; a window does not grow while the sender
+//! has nothing to send; it is at least two packets, and that after persistent congestion (RFC
+//! 9002). Neither a loss nor a mark moves the window in the default mode.
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
 use super::parameters::Parameter;
@@ -199,7 +201,8 @@ impl Copa {
         });
     }
 
-    /// Whether the rate is at most the target: window / standing <= packet / (delta queueing delay).
+    /// Whether the rate is at most the target: window / standing <= packet / (delta queueing
+    /// delay).
     fn is_below_target(&self, delays: Delays) -> bool {
         let target = self.mtu as f64 * self.inverse_delta * delays.standing;
         self.window * delays.queueing_s() <= target

@@ -1,5 +1,5 @@
-//! How fast a connection delivers: rate samples as in draft-cheng-iccrg-delivery-rate-estimation-00,
-//! and the greatest of the last rounds.
+//! How fast a connection delivers: rate samples as in
+//! draft-cheng-iccrg-delivery-rate-estimation-00, and the greatest of the last rounds.
 //!
 //! A sample belongs to the newest packet that an ACK frame acknowledges: what was delivered from
 //! when that packet was sent until now, over the longer one of the time in which these bytes were

@@ -1,9 +1,9 @@
-//! `HyStart++` (RFC 9406): leaves slow start when the delay grows, by way of a Conservative Slow Start
-//! (CSS) that finds out whether it was jitter.
+//! `HyStart++` (RFC 9406): leaves slow start when the delay grows, by way of a Conservative Slow
+//! Start (CSS) that finds out whether it was jitter.
 //!
-//! Names are the RFC's, sections 4.2 and 4.3. A round ends with the first acknowledgement of a packet
-//! that was sent after the round had begun: `windowEnd` as a time, because quinn tells send times. L
-//! is infinite: quinn always paces. It acts in the initial slow start only.
+//! Names are the RFC's, sections 4.2 and 4.3. A round ends with the first acknowledgement of a
+//! packet that was sent after the round had begun: `windowEnd` as a time, because quinn tells send
+//! times. L is infinite: quinn always paces. It acts in the initial slow start only.
 
 use super::adapter::Acks;
 use std::time::{Duration, Instant};
@@ -141,7 +141,8 @@ fn rtt_thresh(last_round_min_rtt: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// Feeds rounds: every packet of a round is sent at its beginning, and acknowledged after an RTT.
+    /// Feeds rounds: every packet of a round is sent at its beginning, and acknowledged after an
+    /// RTT.
     struct Path {
         hystart: HyStartPp,
         now: Instant,

@@ -62,8 +62,8 @@ pub struct Entry {
     pub paces: Option<Quantum>,
     /// Whether it answers each mark (L4S, RFC 9331): its packets are then ECT(1).
     pub l4s: bool,
-    /// Whether `idle_restart` reduces its window after an idle time: not where a model of the path, rather
-    /// than what was acknowledged last, says what to send.
+    /// Whether `idle_restart` reduces its window after an idle time: not where a model of the path,
+    /// rather than what was acknowledged last, says what to send.
     pub restarts: bool,
     /// Makes the controller of one connection.
     build: fn(&Values, Start, &Shared) -> Box<dyn Controller>,
@@ -97,10 +97,10 @@ pub struct Start {
 
 /// Who paces what a controller lets go: the one thing that it has to know of its sender.
 ///
-/// quinn always paces, at 1.25 windows per smoothed RTT, and can be told no rate. The endpoints' own
-/// driver holds packets back before it asks quinn for them, so there a controller has the rate that it
-/// wants, as long as that is below quinn's. Page loads run over quinn's own loop: there the window is
-/// all that a controller has to say.
+/// quinn always paces, at 1.25 windows per smoothed RTT, and can be told no rate. The endpoints'
+/// own driver holds packets back before it asks quinn for them, so there a controller has the rate
+/// that it wants, as long as that is below quinn's. Page loads run over quinn's own loop: there the
+/// window is all that a controller has to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pacing {
     /// The driver (`quic::driver`), at the controller's rate and in its quanta (`Entry::paces`).
@@ -203,8 +203,8 @@ impl Factory {
     }
 
     /// The same, for one connection: `pacing` says who paces it, its receiver's counts are `marks`,
-    /// its states are written down in `states`, and `restarts` says whether its window is reduced after an
-    /// idle time.
+    /// its states are written down in `states`, and `restarts` says whether its window is reduced
+    /// after an idle time.
     pub fn reading(
         &self,
         pacing: Pacing,

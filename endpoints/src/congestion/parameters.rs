@@ -180,7 +180,8 @@ impl Kind {
     }
 }
 
-/// Values of the parameters of one controller, each within its range: all but bounds that are not given.
+/// Values of the parameters of one controller, each within its range: all but bounds that are not
+/// given.
 #[derive(Debug, Clone)]
 pub struct Values(Map<String, Value>);
 

@@ -168,7 +168,8 @@ impl Pcc {
             return;
         }
         let rate = match self.phase {
-            // The result of the interval before the last one is waited for: a deep buffer delays it.
+            // The result of the interval before the last one is waited for: a deep buffer delays
+            // it.
             Phase::Starting(_) if self.intervals.len() > 1 => return,
             Phase::Starting(_) => match self.intervals.back() {
                 Some(last) => 2.0 * last.rate,

@@ -1,18 +1,23 @@
-//! Prague: draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), an L4S controller (RFC 9331).
+//! Prague: draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), an L4S controller (RFC
+//! 9331).
 //!
-//! - alpha is a moving average of the share of packets that were marked (CE), as the receiver counts
-//!   them: each virtual round trip, alpha += (share - alpha) / 16. It is 1 at the first mark.
+//! - alpha is a moving average of the share of packets that were marked (CE), as the receiver
+//!   counts them: each virtual round trip, alpha += (share - alpha) / 16. It is 1 at the first
+//!   mark.
 //! - Marks: window *= 1 - alpha / 2, once per virtual round trip.
-//! - Growth: `increase * mtu * unmarked bytes / window`, also while marks reduce it, not while a loss
-//!   is answered. In slow start by all that is acknowledged, until the first mark or loss.
+//! - Growth: `increase * mtu * unmarked bytes / window`, also while marks reduce it, not while a
+//!   loss is answered. In slow start by all that is acknowledged, until the first mark or loss.
 //! - RTT independence: the virtual round trip is the smoothed RTT, at least `virtual_rtt_ms`;
 //!   `increase` is (RTT / virtual RTT)², so that the rate grows as that of a flow with that RTT. It
 //!   begins after `rtt_dependent_rounds` round trips: until then the virtual RTT is the RTT.
-//! - Loss: half the window, once per round trip, as Reno (RFC 9002). What marks took in the same round
-//!   trip counts towards it. Without ECN on the path nothing else is left: it falls back to Reno.
-//! - Paced at a window per smoothed RTT, twice that in slow start; what leaves together takes 250 µs.
+//! - Loss: half the window, once per round trip, as Reno (RFC 9002). What marks took in the same
+//!   round trip counts towards it. Without ECN on the path nothing else is left: it falls back to
+//!   Reno.
+//! - Paced at a window per smoothed RTT, twice that in slow start; what leaves together takes 250
+//!   µs.
 //!
-//! In the mean the window is 2 (1 - p) / p packets at a share p of marks, if the RTT is the virtual one.
+//! In the mean the window is 2 (1 - p) / p packets at a share p of marks, if the RTT is the virtual
+//! one.
 
 use super::adapter::{
     Ack, Acks, Adapter, Algorithm, Congestion, Idle, Model, Recovery, MINIMUM_PACKETS,
@@ -80,7 +85,8 @@ pub struct Prague {
     rounds: u64,
     round: Recovery,
 
-    /// Of the ACK frame that is being read: packets, packets marked, and bytes that count as growth.
+    /// Of the ACK frame that is being read: packets, packets marked, and bytes that count as
+    /// growth.
     ack_packets: u64,
     ack_marked: u64,
     ack_bytes: f64,

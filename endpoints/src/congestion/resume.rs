@@ -1,24 +1,25 @@
-//! Careful Resume: RFC 9959 ("Careful Resume: Convergence of Congestion Control from Retained State",
-//! 2026; its rules as draft-ietf-tsvwg-careful-resume-24 has them).
+//! Careful Resume: RFC 9959 ("Careful Resume: Convergence of Congestion Control from Retained
+//! State", 2026; its rules as draft-ietf-tsvwg-careful-resume-24 has them).
 //!
-//! A connection that knows what window an earlier one had on the same path jumps to half of it, once
-//! its initial data is acknowledged, and finds out whether that was right:
-//! - Reconnaissance: the controller as it is, until the initial window is acknowledged. A loss or a mark,
-//!   a smallest RTT of at most half the saved one, or of more than ten times it, and there is no jump.
+//! A connection that knows what window an earlier one had on the same path jumps to half of it,
+//! once its initial data is acknowledged, and finds out whether that was right:
+//! - Reconnaissance: the controller as it is, until the initial window is acknowledged. A loss or a
+//!   mark, a smallest RTT of at most half the saved one, or of more than ten times it, and there is
+//!   no jump.
 //! - Unvalidated: window = saved / 2. It lasts until the window is used, the first packet of it is
-//!   acknowledged, or a round trip is over; then window = bytes in flight, or `PipeSize` where fewer
-//!   were sent, which ends it all.
+//!   acknowledged, or a round trip is over; then window = bytes in flight, or `PipeSize` where
+//!   fewer were sent, which ends it all.
 //! - Validating: slow start, until the last packet of the jump is acknowledged.
-//! - Safe Retreat, after a loss or a mark in the last two: window = `PipeSize` / 2, which does not grow
-//!   until the last packet of the jump is acknowledged; then ssthresh = Beta * `PipeSize`.
+//! - Safe Retreat, after a loss or a mark in the last two: window = `PipeSize` / 2, which does not
+//!   grow until the last packet of the jump is acknowledged; then ssthresh = Beta * `PipeSize`.
 //!
 //! `PipeSize` is what was in flight when the jump began, and what was acknowledged of it: the RFC's
 //! text may be read to count the former twice, its examples do not.
 //!
-//! Where the RFC leaves a choice: the jump waits until the window limits the sender, and is left out where
-//! the window is there already; after Validating there is congestion avoidance (as it recommends for
-//! Reno and CUBIC); Beta is 0.5; the window is at least two packets; one connection of a server uses
-//! what was saved. Packets are told from each other by their send times.
+//! Where the RFC leaves a choice: the jump waits until the window limits the sender, and is left
+//! out where the window is there already; after Validating there is congestion avoidance (as it
+//! recommends for Reno and CUBIC); Beta is 0.5; the window is at least two packets; one connection
+//! of a server uses what was saved. Packets are told from each other by their send times.
 
 use super::adapter::{Ack, Acks, Algorithm, Congestion, Idle, Model, MINIMUM_PACKETS};
 use super::parameters::{Values, RESUME, RESUME_RTT};

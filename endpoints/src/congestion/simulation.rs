@@ -1,12 +1,12 @@
 //! A deterministic simulation of flows at one bottleneck, for the tests of the controllers.
 //!
-//! A link of fixed rate with a drop-tail buffer and independent random loss before it. Senders
-//! have data, unless they pause, send while their window allows (in flight + packet <= window),
-//! and are paced as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets; or at the rate that
-//! the algorithm asks for, in its quanta. Every packet is
-//! acknowledged by itself; a packet is lost when one sent three later is acknowledged; with no
-//! acknowledgement for three RTTs a probe is sent. Each sending is delayed by a random part of a
-//! packet's time on the link: without it the phases of the flows decide who finds the buffer full.
+//! A link of fixed rate with a drop-tail buffer and independent random loss before it. Senders have
+//! data, unless they pause, send while their window allows (in flight + packet <= window), and are
+//! paced as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets; or at the rate
+//! that the algorithm asks for, in its quanta. Every packet is acknowledged by itself; a packet is
+//! lost when one sent three later is acknowledged; with no acknowledgement for three RTTs a probe
+//! is sent. Each sending is delayed by a random part of a packet's time on the link: without it the
+//! phases of the flows decide who finds the buffer full.
 
 use super::adapter::{Ack, Acks, Algorithm, Congestion};
 use crate::quic::pacer::Quantum;

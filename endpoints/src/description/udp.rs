@@ -37,7 +37,8 @@ enum Times {
 }
 
 impl Pattern {
-    /// What a workload is over UDP. `packet_bytes` and `gaps_seed` are not those of `onoff` and `ping`, which have their own.
+    /// What a workload is over UDP. `packet_bytes` and `gaps_seed` are not those of `onoff` and
+    /// `ping`, which have their own.
     fn new(
         workload: &Workload,
         rate_bps: Option<u64>,
@@ -119,7 +120,8 @@ impl Pattern {
         }
     }
 
-    /// What tells when a connection's last datagram is sent; None: it ends when the flow is stopped.
+    /// What tells when a connection's last datagram is sent; None: it ends when the flow is
+    /// stopped.
     #[must_use]
     pub fn last_of(&self, connection: u32) -> Option<Last> {
         Some(Last { times: self.times_of(connection), to_come: self.packets()? - 1 })
@@ -135,7 +137,8 @@ pub struct Last {
 }
 
 impl Last {
-    /// When the last one was sent, ns after the start, if it was by `now_ns`, which never decreases.
+    /// When the last one was sent, ns after the start, if it was by `now_ns`, which never
+    /// decreases.
     pub fn sent_ns(&mut self, now_ns: i64) -> Option<i64> {
         while self.to_come > 0 && self.times.next_ns() <= now_ns {
             self.times.advance();
@@ -212,8 +215,8 @@ impl Udp {
         self.progress_every_ns.ok_or("bad description: `progress_every_ns` is missing".into())
     }
 
-    /// A client's longest time between two looks at its sockets, ns: what comes in it has to fit into their
-    /// memory.
+    /// A client's longest time between two looks at its sockets, ns: what comes in it has to fit
+    /// into their memory.
     ///
     /// # Errors
     /// A message, if it is missing.

@@ -88,13 +88,13 @@ pub enum Event<'a> {
         /// Bytes delivered: exactly those that were asked for.
         bytes: u64,
     },
-    /// Both: a connection ended before its work was complete, as somebody wanted (`stop_ns`, SIGTERM or,
-    /// at the server, a client that went away), or by itself, for a reason.
+    /// Both: a connection ended before its work was complete, as somebody wanted (`stop_ns`,
+    /// SIGTERM or, at the server, a client that went away), or by itself, for a reason.
     Stopped {
         /// Number of the connection.
         connection: u32,
-        /// Client: bytes delivered to the application. Server: bytes that the client acknowledged; None:
-        /// quinn does not say.
+        /// Client: bytes delivered to the application. Server: bytes that the client acknowledged;
+        /// None: quinn does not say.
         bytes: Option<u64>,
         /// Why it ended by itself; left out where it did not.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,8 +132,8 @@ pub enum Event<'a> {
         /// When the first data came, ns after the epoch.
         first_byte_ns: i64,
     },
-    /// Requests client: the flow was stopped while this request was under way, or its connection ended by
-    /// itself.
+    /// Requests client: the flow was stopped while this request was under way, or its connection
+    /// ended by itself.
     Unfinished {
         /// Number of the stream.
         connection: u32,

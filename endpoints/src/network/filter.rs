@@ -1,4 +1,5 @@
-//! Filters: a line of `tc filter` as a message. What packets are changed or dropped by, as they arrive or leave.
+//! Filters: a line of `tc filter` as a message. What packets are changed or dropped by, as they
+//! arrive or leave.
 
 use super::line::Line;
 use super::message::Message;
@@ -51,8 +52,9 @@ const SKBMOD_ECN: u64 = 16;
 /// An action: its name, and its options with what follows it.
 type Action = (&'static str, Box<dyn Fn(u32) -> Message>);
 
-/// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action ...]`, or `add
-/// dev NAME parent HANDLE protocol ip prio N flower ip_tos VALUE/MASK classid CLASS`, after `filter`.
+/// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action
+/// ...]`, or `add dev NAME parent HANDLE protocol ip prio N flower ip_tos VALUE/MASK classid
+/// CLASS`, after `filter`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.

@@ -93,7 +93,8 @@ pub fn cable(a: &End, b: &End) -> Message {
     message
 }
 
-/// `link set dev NAME [mtu N] [gso_max_segs N] [up]`, `link add link LOWER name NAME type macvlan mode passthru`.
+/// `link set dev NAME [mtu N] [gso_max_segs N] [up]`, `link add link LOWER name NAME type macvlan
+/// mode passthru`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -194,7 +195,8 @@ pub fn neighbour(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N] [initrwnd N] [rto_min TIME] [features ecn] [congctl NAME]`.
+/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N]
+/// [initrwnd N] [rto_min TIME] [features ecn] [congctl NAME]`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -243,7 +245,8 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
         return Err("a route needs `via` or `dev`".into());
     }
     Ok(Line::about(&devices, move |index| {
-        // struct rtmsg: family, destination, source, type of service, table, protocol, scope, type, flags.
+        // struct rtmsg: family, destination, source, type of service, table, protocol, scope, type,
+        // flags.
         let fixed = [INET, prefix, 0, 0, table, BY_BOOT, scope, kind, 0, 0, 0, 0];
         let mut message = Message::request(libc::RTM_NEWROUTE, flags, &fixed);
         if prefix > 0 {
@@ -310,7 +313,8 @@ pub fn rule(words: &mut Words) -> Result<Line, String> {
         return Err("a rule needs `lookup` or `blackhole`".into());
     }
     Ok(Line::about(&[], move |_| {
-        // struct fib_rule_hdr: family, destination, source, type of service, table, two reserved, action, flags.
+        // struct fib_rule_hdr: family, destination, source, type of service, table, two reserved,
+        // action, flags.
         let fixed = [INET, 0, source_bits, 0, table, 0, 0, action, 0, 0, 0, 0];
         let mut message = Message::request(libc::RTM_NEWRULE, NEW, &fixed);
         message.append(&attributes);

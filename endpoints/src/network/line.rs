@@ -1,4 +1,5 @@
-//! A line of `ip -batch` or `tc -batch`, read: the interfaces that it names, and the message that it becomes.
+//! A line of `ip -batch` or `tc -batch`, read: the interfaces that it names, and the message that
+//! it becomes.
 
 use super::message::Message;
 use super::words::{wrong, Words};

@@ -1,4 +1,5 @@
-//! The wire format of netlink (netlink(7)): a header, a fixed part, and attributes, aligned to four bytes.
+//! The wire format of netlink (netlink(7)): a header, a fixed part, and attributes, aligned to four
+//! bytes.
 
 /// Length of `struct nlmsghdr`.
 pub const HEADER: usize = 16;

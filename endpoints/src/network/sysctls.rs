@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{ErrorKind, Write};
 
-/// Writes an option; returns its words that are then in force, None where this kernel has no such option.
+/// Writes an option; returns its words that are then in force, None where this kernel has no such
+/// option.
 ///
 /// # Errors
 /// A message that names the option.

@@ -44,8 +44,8 @@ pub struct Pep {
     /// Send and receive buffer of each connection, bytes of payload.
     #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
-    /// How often the first packet of a middle connection is sent again, until the pool is open the first
-    /// time, before another one is opened.
+    /// How often the first packet of a middle connection is sent again, until the pool is open the
+    /// first time, before another one is opened.
     #[serde(deserialize_with = "whole::<_, _, 1, 127>")]
     pub syn_retries: i32,
     /// Time between samples of the middle connections, ns.
@@ -60,16 +60,16 @@ impl Pep {
         SocketAddrV4::new(self.gateway_address, self.port)
     }
 
-    /// Buffers of a middle connection, bytes of payload: at least two windows, so that what the kernel
-    /// adds for its overhead never limits the first of them.
+    /// Buffers of a middle connection, bytes of payload: at least two windows, so that what the
+    /// kernel adds for its overhead never limits the first of them.
     #[must_use]
     pub fn middle_buffer_bytes(&self) -> u32 {
         self.buffer_bytes.max(self.window_bytes.saturating_mul(2)).min(MAX_BUFFER as u32)
     }
 
-    /// Receive buffer of an outer connection, bytes: as the kernel doubles it, about two windows of the
-    /// middle wait in front of it. More would only let a server on a fast link pour all that it has
-    /// into this machine.
+    /// Receive buffer of an outer connection, bytes: as the kernel doubles it, about two windows of
+    /// the middle wait in front of it. More would only let a server on a fast link pour all that it
+    /// has into this machine.
     #[must_use]
     pub fn outer_receive_bytes(&self) -> u32 {
         self.buffer_bytes.min(self.window_bytes.max(LEAST_RECEIVE))

@@ -2,9 +2,9 @@
 //!
 //! The gateway greets with four bytes, `fpep`, as soon as it has accepted: with them the terminal
 //! learns the gateway's whole receive window, of which a SYN-ACK can tell 64 KiB at most (RFC 7323,
-//! section 2.2). The terminal sends 20 bytes when a client takes the connection: `fpep`, the number of
-//! the split connection (32 bits), the client's address and port and the server's address and port
-//! (32, 32, 16, 16 bits in the order addresses, ports), big-endian.
+//! section 2.2). The terminal sends 20 bytes when a client takes the connection: `fpep`, the number
+//! of the split connection (32 bits), the client's address and port and the server's address and
+//! port (32, 32, 16, 16 bits in the order addresses, ports), big-endian.
 
 use socket2::Socket;
 use std::io::{self, ErrorKind::WouldBlock, Read};

@@ -74,7 +74,8 @@ pub enum Settled {
     Reduced,
 }
 
-/// Looks whether the first bytes that this end has sent have arrived, and what that left of its window.
+/// Looks whether the first bytes that this end has sent have arrived, and what that left of its
+/// window.
 ///
 /// # Errors
 /// What the kernel says.

@@ -77,8 +77,8 @@ impl Pool {
         self.open.len()
     }
 
-    /// Opens as many connections as are missing for the pool and for the clients that wait. early: the
-    /// pool has not been open yet.
+    /// Opens as many connections as are missing for the pool and for the clients that wait. early:
+    /// the pool has not been open yet.
     ///
     /// # Errors
     /// What cannot be had as described.

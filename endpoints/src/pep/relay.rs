@@ -122,8 +122,8 @@ impl Relay {
         Ok(Course::Joined)
     }
 
-    /// Carries in the directions that waited for this side; whether anything moved. What failed comes
-    /// with the side that is its direction's source.
+    /// Carries in the directions that waited for this side; whether anything moved. What failed
+    /// comes with the side that is its direction's source.
     fn carry(&mut self, side: Side, pipes: &mut Pipes) -> Result<bool, (Side, Trouble)> {
         let Relay { outer, inner, inward, outward, .. } = self;
         let (outer, inner) = (outer.socket(), inner.socket());

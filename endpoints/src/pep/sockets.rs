@@ -46,8 +46,8 @@ pub fn middle_listener(pep: &Pep) -> Result<Socket, String> {
     Ok(socket)
 }
 
-/// A socket for a connection to the gateway, to be connected. early: no client is waiting for it, so
-/// that another one may be opened soon where its handshake is lost.
+/// A socket for a connection to the gateway, to be connected. early: no client is waiting for it,
+/// so that another one may be opened soon where its handshake is lost.
 ///
 /// # Errors
 /// A message that says what failed.
@@ -87,8 +87,8 @@ fn transparent(pep: &Pep) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Buffers have to be set before the handshake, which settles the scale of the window. Little waits to
-/// be sent in any of them: what a proxy holds back is in the receive buffer before it.
+/// Buffers have to be set before the handshake, which settles the scale of the window. Little waits
+/// to be sent in any of them: what a proxy holds back is in the receive buffer before it.
 fn shape(socket: &Socket, send_bytes: u32, receive_bytes: u32) -> io::Result<()> {
     socket::set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, send_bytes)?;
     socket::set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, receive_bytes)?;

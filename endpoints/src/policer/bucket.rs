@@ -189,7 +189,8 @@ mod tests {
         assert!((2_009..=2_011).contains(&taken), "{taken}");
     }
 
-    /// The same numbers as `runtime/measurement/policing.py` has (`tests/measurement/test_policing.py`).
+    /// The same numbers as `runtime/measurement/policing.py` has
+    /// (`tests/measurement/test_policing.py`).
     #[test]
     fn random_numbers_are_fixed() {
         let numbers = [uniform(0, 0, 0), uniform(42, 3, 7), uniform(u64::MAX, 99, 1_000_000)];

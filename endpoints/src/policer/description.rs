@@ -48,8 +48,9 @@ pub struct Policer {
     seed: u64,
     /// How senders learn of marks.
     pub feedback: Feedback,
-    /// Where the time of every packet that is policed is written, ns after the epoch: eight bytes each,
-    /// little-endian, in the order of arrival. No other program's packets have the kernel's same stamps.
+    /// Where the time of every packet that is policed is written, ns after the epoch: eight bytes
+    /// each, little-endian, in the order of arrival. No other program's packets have the kernel's
+    /// same stamps.
     #[serde(deserialize_with = "text")]
     pub times: String,
     /// How often what waits beside the arrivals is read at least, ns.

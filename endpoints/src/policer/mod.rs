@@ -1,10 +1,11 @@
-//! Congestion policing: packets of a user are dropped when the congestion that he causes is more than
-//! his allowance (Congestion Exposure, RFC 7713).
+//! Congestion policing: packets of a user are dropped when the congestion that he causes is more
+//! than his allowance (Congestion Exposure, RFC 7713).
 //!
 //! In order of control flow: `description` says what is policed, `filters` which packets the kernel
-//! shows, `segment` reads one, `exposure` says which packets expose congestion, `bucket` decides, and
-//! `egress` (beside this module) sends on what is forwarded. `docs/learn/links.md` has the definitions, and
-//! `runtime/measurement/policing.py` computes the same from captures: what changes here changes there.
+//! shows, `segment` reads one, `exposure` says which packets expose congestion, `bucket` decides,
+//! and `egress` (beside this module) sends on what is forwarded. `docs/learn/links.md` has the
+//! definitions, and `runtime/measurement/policing.py` computes the same from captures: what changes
+//! here changes there.
 
 pub mod bucket;
 pub mod description;

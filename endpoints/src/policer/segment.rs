@@ -1,4 +1,5 @@
-//! A TCP segment or a UDP datagram as a frame has it: what policing and files of headers need of it.
+//! A TCP segment or a UDP datagram as a frame has it: what policing and files of headers need of
+//! it.
 
 use crate::udp::datagram::{self, HEADER_BYTES};
 
@@ -153,8 +154,8 @@ impl Datagram {
     }
 }
 
-/// The connection of a frame of a protocol over IPv4, the length of its transport's header and payload, and what is
-/// there of it; None: it is another, or a fragment.
+/// The connection of a frame of a protocol over IPv4, the length of its transport's header and
+/// payload, and what is there of it; None: it is another, or a fragment.
 fn transport(frame: &[u8], protocol: u8) -> Option<(Connection, u32, &[u8])> {
     let ip = frame.get(ETHERNET..)?;
     let header = usize::from(ip.first()? & 15) * 4;

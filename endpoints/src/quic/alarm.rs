@@ -10,8 +10,8 @@ use std::time::Instant;
 /// Fires at a time or earlier, never later.
 ///
 /// Most deadlines of a connection move away with every packet. The kernel's timer is left alone
-/// then: it fires where it was set, nothing is found due, and it is set anew. That costs one wake-up
-/// per deadline instead of a system call per packet.
+/// then: it fires where it was set, nothing is found due, and it is set anew. That costs one
+/// wake-up per deadline instead of a system call per packet.
 #[derive(Debug)]
 pub struct Alarm {
     fd: TimerFd,

@@ -62,8 +62,8 @@ pub struct Arrived {
 }
 
 impl Datagrams {
-    /// Opens a socket at `address` (port 0: any), with room for `window_bytes` that arrive at once; None: for
-    /// more than a program ever leaves there.
+    /// Opens a socket at `address` (port 0: any), with room for `window_bytes` that arrive at once;
+    /// None: for more than a program ever leaves there.
     pub fn bind(address: SocketAddrV4, window_bytes: Option<u32>, ecn: bool) -> io::Result<Self> {
         let socket = socket::open(Type::DGRAM)?;
         // A datagram counts with its overhead, which is less than twice its bytes when it is full.
@@ -128,11 +128,13 @@ impl Datagrams {
             *slot = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: SLOT_BYTES };
         }
         let mut arrived = [NOTHING; MOST_AT_ONCE];
-        // SAFETY: every slot is live memory of the length that it states: the storage's spare capacity.
+        // SAFETY: every slot is live memory of the length that it states: the storage's spare
+        // capacity.
         let count = unsafe { self.fill(&mut slots, &mut arrived) }?;
         for Arrived { from, ecn, bytes } in &arrived[..count] {
             let rest = self.storage.split_off(SLOT_BYTES);
-            // SAFETY: the kernel has filled this many bytes of the slot, which is at most its length.
+            // SAFETY: the kernel has filled this many bytes of the slot, which is at most its
+            // length.
             unsafe { self.storage.set_len((*bytes).min(SLOT_BYTES)) };
             into.push(Received {
                 from: *from,
@@ -143,8 +145,8 @@ impl Datagrams {
         Ok(count == MOST_AT_ONCE)
     }
 
-    /// Takes what has arrived into `rooms`, each of which has room for a whole datagram, and says in
-    /// `arrived` what it is; returns how many have come.
+    /// Takes what has arrived into `rooms`, each of which has room for a whole datagram, and says
+    /// in `arrived` what it is; returns how many have come.
     ///
     /// # Errors
     /// Those of `receive`.
@@ -166,7 +168,8 @@ impl Datagrams {
     /// Fills slots with datagrams and returns how many.
     ///
     /// # Safety
-    /// Every slot has to be live memory of the length that it states, at most `MOST_AT_ONCE` of them.
+    /// Every slot has to be live memory of the length that it states, at most `MOST_AT_ONCE` of
+    /// them.
     unsafe fn fill(
         &self,
         slots: &mut [libc::iovec],
@@ -188,8 +191,8 @@ impl Datagrams {
             header.msg_control = (&raw mut controls[index]).cast();
             header.msg_controllen = size_of::<Control>();
         }
-        // SAFETY: every header points to live memory of the length that it states: a name, a slot, as
-        // the caller promises, and room for control messages.
+        // SAFETY: every header points to live memory of the length that it states: a name, a slot,
+        // as the caller promises, and room for control messages.
         let count = sys::checked(i64::from(unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),

@@ -97,7 +97,8 @@ pub struct QuicClient {
     /// Time between `progress` events, ns.
     #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
-    /// How long nothing has to come from the server until the connection ends, ns; None: it does not.
+    /// How long nothing has to come from the server until the connection ends, ns; None: it does
+    /// not.
     #[serde(deserialize_with = "whole_or_null::<_, _, LEAST_IDLE_TIMEOUT_NS, { i64::MAX }>")]
     pub idle_timeout_ns: Option<i64>,
 }

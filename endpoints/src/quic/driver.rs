@@ -50,8 +50,8 @@ struct Slot {
     touched: bool,
 }
 
-/// A connection that a client wants to open, and what the client calls it (its source connection ID),
-/// in hexadecimal.
+/// A connection that a client wants to open, and what the client calls it (its source connection
+/// ID), in hexadecimal.
 pub struct Caller {
     /// To be accepted.
     pub incoming: Incoming,
@@ -93,14 +93,15 @@ impl Driver {
         Driver { rate_bps, ..self }
     }
 
-    /// The same, each of its connections paced at its congestion controller's rate, in these quanta.
+    /// The same, each of its connections paced at its congestion controller's rate, in these
+    /// quanta.
     #[must_use]
     pub fn paced(self, paced: Option<Quantum>) -> Self {
         Driver { paced, ..self }
     }
 
-    /// The same; if `l4s`, its packets are marked with ECT(1) instead of ECT(0) (RFC 9331, section 4.1).
-    /// quinn knows of it where TLS is a `feedback::Counting`.
+    /// The same; if `l4s`, its packets are marked with ECT(1) instead of ECT(0) (RFC 9331, section
+    /// 4.1). quinn knows of it where TLS is a `feedback::Counting`.
     #[must_use]
     pub fn l4s(self, l4s: bool) -> Self {
         let capable = self.capable.map(|ect0| if l4s { EcnCodepoint::Ect1 } else { ect0 });

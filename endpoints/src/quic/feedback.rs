@@ -2,11 +2,11 @@
 //! RFC 9331).
 //!
 //! quinn (quinn-proto 0.11) tells a controller that an ACK frame reports marks, not how many, and
-//! takes ECT(0) for the only codepoint that it sends: it validates the counts of that one (RFC 9000,
-//! section 13.4.2). Its session is a trait, so the counts are read here, where packets are
+//! takes ECT(0) for the only codepoint that it sends: it validates the counts of that one (RFC
+//! 9000, section 13.4.2). Its session is a trait, so the counts are read here, where packets are
 //! decrypted. Of an ACK frame with ECN counts (type 0x03) those of ECT(0) and ECT(1) are exchanged:
-//! quinn then validates ECT(1), which the driver has sent where quinn said ECT(0), as strictly as it
-//! would ECT(0). Frames keep their length.
+//! quinn then validates ECT(1), which the driver has sent where quinn said ECT(0), as strictly as
+//! it would ECT(0). Frames keep their length.
 
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -246,8 +246,8 @@ impl Reader<'_> {
         (self.at <= self.payload.len()).then_some(())
     }
 
-    /// Passes over what an ACK frame has before its counts: the first range has a length, every other
-    /// one a gap as well.
+    /// Passes over what an ACK frame has before its counts: the first range has a length, every
+    /// other one a gap as well.
     fn skip_ranges(&mut self) -> Option<()> {
         let (_largest, _delay) = (self.variable()?, self.variable()?);
         let ranges = self.variable()?;

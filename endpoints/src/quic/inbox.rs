@@ -1,11 +1,11 @@
 //! What has come on a stream: how much of it without a gap, which is what an application gets.
 //!
 //! quinn gives a connection up when a stream is in more than 1024 pieces (`MAX_CHUNKS` of
-//! quinn-proto's `assembler.rs`). Where slow start overruns a deep buffer on a long path every second
-//! packet can be missing for a round trip, which is more than that. Data that is taken as it comes
-//! is in no piece, so that is what is done where a window is large enough for so many gaps. Where it is
-//! not, data is taken in order: flow control then gives credit for what has come in order alone, as
-//! TCP's receive window does.
+//! quinn-proto's `assembler.rs`). Where slow start overruns a deep buffer on a long path every
+//! second packet can be missing for a round trip, which is more than that. Data that is taken as it
+//! comes is in no piece, so that is what is done where a window is large enough for so many gaps.
+//! Where it is not, data is taken in order: flow control then gives credit for what has come in
+//! order alone, as TCP's receive window does.
 
 use std::collections::BTreeMap;
 

@@ -131,8 +131,9 @@ impl Link {
         Ok(self.stream.is_some())
     }
 
-    /// Takes what has come of what was asked for: what there is of it without a gap, which was `bytes`
-    /// before, and whether this is the end, or why there will be none. None: nothing can come.
+    /// Takes what has come of what was asked for: what there is of it without a gap, which was
+    /// `bytes` before, and whether this is the end, or why there will be none. None: nothing can
+    /// come.
     pub fn take(&mut self, bytes: u64) -> Option<(u64, Result<bool, String>)> {
         let stream = self.stream?;
         let quic = self.driver.connection(self.handle)?;

@@ -1,9 +1,10 @@
 //! QUIC: quinn's state machines on this program's own sockets, timers and loop.
 //!
-//! `driver` carries packets and time, no faster than `limit` and `pacer` say; `datagrams`, `alarm` and `tls` are what it
-//! and the roles need of the machine; `feedback` counts the marks that acknowledgements report; `description` says what the roles are told, `transport` turns that into quinn's
-//! settings; `link` is a client's connection, `transfer` a request and its data, `inbox` what of it has come; `observed`, `report`,
-//! `packets` and `trace` say what happens.
+//! `driver` carries packets and time, no faster than `limit` and `pacer` say; `datagrams`, `alarm`
+//! and `tls` are what it and the roles need of the machine; `feedback` counts the marks that
+//! acknowledgements report; `description` says what the roles are told, `transport` turns that into
+//! quinn's settings; `link` is a client's connection, `transfer` a request and its data, `inbox`
+//! what of it has come; `observed`, `report`, `packets` and `trace` say what happens.
 
 pub mod alarm;
 pub mod datagrams;

@@ -1,6 +1,7 @@
-//! A congestion controller, and what passes through it on the way: packets and their acknowledgements,
-//! bytes in flight, and whether the application keeps up. A limit of the sending rate is the application's, too: quinn does not know
-//! of it, so the controller is told here that its window is not used (RFC 9002, section 7.8).
+//! A congestion controller, and what passes through it on the way: packets and their
+//! acknowledgements, bytes in flight, and whether the application keeps up. A limit of the sending
+//! rate is the application's, too: quinn does not know of it, so the controller is told here that
+//! its window is not used (RFC 9002, section 7.8).
 
 use crate::congestion::Model;
 use crate::quic::packets::{PacketLog, Packets};
@@ -17,7 +18,8 @@ pub struct Seen {
     /// between, packets that hold nothing but acknowledgements count until the next ones come.
     pub in_flight_bytes: u64,
     /// Whether the sender had nothing that it could send (or a limit of its rate held that back),
-    /// although the congestion window and the pacer would have let it, when the last acknowledgements came; None before the first.
+    /// although the congestion window and the pacer would have let it, when the last
+    /// acknowledgements came; None before the first.
     pub app_limited: Option<bool>,
     /// What the controller thinks of the path, if it says so.
     pub model: Option<Model>,

@@ -1,9 +1,10 @@
-//! Pacing at the rate that a congestion controller asks for, where it does: quinn's own pacer derives
-//! its rate from the window.
+//! Pacing at the rate that a congestion controller asks for, where it does: quinn's own pacer
+//! derives its rate from the window.
 //!
 //! draft-ietf-ccwg-bbr-06, "Pacing Rate" and "Send Quantum" (its version 1,
-//! draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2, has a smaller quantum at low rates): a quantum of packets leaves together, each
-//! moves `next_send_time` by the time that it takes at the rate. How much a quantum is, the controller says.
+//! draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2, has a smaller quantum at low
+//! rates): a quantum of packets leaves together, each moves `next_send_time` by the time that it
+//! takes at the rate. How much a quantum is, the controller says.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,11 @@
-//! The packets of a QUIC server that were acknowledged, and when: one binary file for all its connections.
+//! The packets of a QUIC server that were acknowledged, and when: one binary file for all its
+//! connections.
 //!
-//! A record has 24 bytes, little-endian: when the datagram was handed to the kernel and when the first
-//! acknowledgement of it came (ns after the epoch, 8 bytes each), its number among all datagrams that the
-//! server's socket has sent (from 0, 4 bytes), and its payload (4 bytes). Only datagrams that ask for an
-//! acknowledgement have one. The number says which of the captured datagrams it was.
+//! A record has 24 bytes, little-endian: when the datagram was handed to the kernel and when the
+//! first acknowledgement of it came (ns after the epoch, 8 bytes each), its number among all
+//! datagrams that the server's socket has sent (from 0, 4 bytes), and its payload (4 bytes). Only
+//! datagrams that ask for an acknowledgement have one. The number says which of the captured
+//! datagrams it was.
 
 use crate::clock::Clock;
 use std::collections::VecDeque;
@@ -138,8 +140,9 @@ impl Packets {
         waiting.push_back(Datagram { sent: now, number, bytes: bytes as u32, acknowledged: false });
     }
 
-    /// A packet that was handed over at `sent` was acknowledged. Of several datagrams of one instant (quinn's
-    /// own loop gives several one) they are taken in order; of several packets in one datagram the first counts.
+    /// A packet that was handed over at `sent` was acknowledged. Of several datagrams of one
+    /// instant (quinn's own loop gives several one) they are taken in order; of several packets in
+    /// one datagram the first counts.
     pub fn acknowledged(&self, now: Instant, sent: Instant) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let first = waiting.partition_point(|datagram| datagram.sent < sent);

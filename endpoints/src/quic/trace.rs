@@ -1,5 +1,5 @@
-//! A qlog file (JSON-SEQ, qlog 0.3): what quinn's qlog support writes, and the states of the congestion
-//! controller (`recovery:congestion_state_updated`), which quinn does not know; counted.
+//! A qlog file (JSON-SEQ, qlog 0.3): what quinn's qlog support writes, and the states of the
+//! congestion controller (`recovery:congestion_state_updated`), which quinn does not know; counted.
 //!
 //! JSON-SEQ has no end mark, so a file that was cut off between two records looks whole. The server
 //! says at its end how many bytes belong to it (event `traced`).
@@ -132,8 +132,8 @@ pub struct States {
 }
 
 impl States {
-    /// Writes that a state followed another; `why`: a trigger that qlog knows. A failure is kept, and
-    /// told when the trace is closed.
+    /// Writes that a state followed another; `why`: a trigger that qlog knows. A failure is kept,
+    /// and told when the trace is closed.
     pub fn changed(&self, now: Instant, old: Option<&str>, new: Option<&str>, why: Option<&str>) {
         let mut data = json!({"new": new.unwrap_or("none")});
         if let Some(old) = old {

@@ -9,8 +9,8 @@ use crate::workload::Workload;
 use quinn_proto::{Connection, Dir, ReadError, StreamId, WriteError};
 use std::time::{Duration, Instant};
 
-/// Most data to hand over at once, bytes, where a send buffer limits it: what is handed over together is
-/// freed when all of it is acknowledged.
+/// Most data to hand over at once, bytes, where a send buffer limits it: what is handed over
+/// together is freed when all of it is acknowledged.
 const PIECE_BYTES: u64 = 16 << 10;
 
 /// Sends a request on a new stream, and nothing after it.

@@ -1,8 +1,9 @@
 //! What quinn is told about a connection, from what a role is told.
 //!
-//! Equal conditions with TCP: no ECN unless it is asked for, IP packets of the link's MTU and at most
-//! 1500 bytes from the first data on, one datagram per IP packet, and windows from `buffer_bytes`. No
-//! keep-alive, and no idle timeout unless one is given: a connection lives through any outage.
+//! Equal conditions with TCP: no ECN unless it is asked for, IP packets of the link's MTU and at
+//! most 1500 bytes from the first data on, one datagram per IP packet, and windows from
+//! `buffer_bytes`. No keep-alive, and no idle timeout unless one is given: a connection lives
+//! through any outage.
 
 use crate::quic::datagrams::Datagrams;
 use crate::quic::limit::HEADER_BYTES;
@@ -50,8 +51,8 @@ pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
 
 /// Of a server's connection; `limited`: something else than QUIC limits its sending rate.
 ///
-/// Routes have the path's MTU, so its packets fit. quinn is told so (`min_mtu`), because it takes several bursts
-/// of loss for a smaller MTU, and without discovery never returns to the larger one.
+/// Routes have the path's MTU, so its packets fit. quinn is told so (`min_mtu`), because it takes
+/// several bursts of loss for a smaller MTU, and without discovery never returns to the larger one.
 ///
 /// # Errors
 /// A message, if the idle timeout is too long for QUIC.

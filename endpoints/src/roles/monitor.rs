@@ -91,8 +91,8 @@ impl Reading {
     ///
     /// The sum of the busy columns is not used: a kernel that stops its tick when idle takes them
     /// by sampling at ticks and misses short work, while it measures idle time by the clock
-    /// (docs/build/endpoints.md has the numbers). Idle time comes in counts of 10 ms and can be ahead of
-    /// the clock by one; busy time then stands still, so that nothing is counted twice.
+    /// (docs/build/endpoints.md has the numbers). Idle time comes in counts of 10 ms and can be
+    /// ahead of the clock by one; busy time then stands still, so that nothing is counted twice.
     fn new(passed: i64, idle: i64, before: Option<Reading>) -> Self {
         let least = before.map_or(i64::MIN, |before| before.busy);
         Reading { passed, busy: (passed - idle).max(least) }

@@ -1,7 +1,8 @@
-//! Role `network`: sets up all nodes of a cell over netlink, changes them and reads their queues back.
+//! Role `network`: sets up all nodes of a cell over netlink, changes them and reads their queues
+//! back.
 //!
-//! The namespaces are those of this process: the descriptors that it reports stay open until its standard
-//! input ends, and others enter them by `/proc/PID/fd/N`.
+//! The namespaces are those of this process: the descriptors that it reports stay open until its
+//! standard input ends, and others enter them by `/proc/PID/fd/N`.
 
 use crate::clock::Timer;
 use crate::description;
@@ -21,8 +22,8 @@ use std::io::{self, BufRead};
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-/// Sets up the network of the file, says so, and then carries out orders from standard input, a line each,
-/// until that ends.
+/// Sets up the network of the file, says so, and then carries out orders from standard input, a
+/// line each, until that ends.
 ///
 /// # Errors
 /// A bad description or order; what cannot be set up or changed, with its node and its line.
@@ -45,7 +46,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the nodes and connects them, then configures each; returns what is in force in each of them.
+/// Makes the nodes and connects them, then configures each; returns what is in force in each of
+/// them.
 fn set_up(described: &Network) -> Result<(HashMap<String, Node>, Object), String> {
     let mut nodes = HashMap::with_capacity(described.nodes.len());
     let mut in_force = Object::new();
@@ -79,7 +81,8 @@ fn set_up(described: &Network) -> Result<(HashMap<String, Node>, Object), String
     Ok((nodes, in_force))
 }
 
-/// Connects the nodes by pairs of virtual interfaces, all with one message to the first node's kernel.
+/// Connects the nodes by pairs of virtual interfaces, all with one message to the first node's
+/// kernel.
 fn lay_cables(described: &Network, nodes: &mut HashMap<String, Node>) -> Result<(), String> {
     let mut messages: Vec<Message> = Vec::with_capacity(described.cables.len());
     let mut names = Vec::with_capacity(described.cables.len());

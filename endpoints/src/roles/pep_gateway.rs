@@ -109,7 +109,8 @@ impl Gateway {
                 Err(Unfit::Unlucky) => continue,
                 Err(Unfit::Narrow(message)) => return Err(Failure::Work(message)),
             };
-            // An empty send buffer takes four bytes at once. If the terminal has gone, the reactor tells.
+            // An empty send buffer takes four bytes at once. If the terminal has gone, the reactor
+            // tells.
             let _ = socket.send(&GREETING);
             let slot = self.middles.reserve();
             let watched = Watched::add(socket, Token::Middle(slot), Interest::Read, reactor)?;
@@ -118,9 +119,9 @@ impl Gateway {
         self.settle(log)
     }
 
-    /// Says when the pool is open the first time: once all greetings have arrived. A connection that
-    /// lost its greeting has not its whole window any more: it is reset, and the terminal opens another
-    /// one.
+    /// Says when the pool is open the first time: once all greetings have arrived. A connection
+    /// that lost its greeting has not its whole window any more: it is reset, and the terminal
+    /// opens another one.
     fn settle(&mut self, log: &mut Log) -> Result<(), Failure> {
         if self.ready {
             return Ok(());

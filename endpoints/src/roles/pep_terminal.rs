@@ -90,7 +90,8 @@ impl Terminal {
         self.clients.turn();
     }
 
-    /// Opens the middle connections that are missing, and says when the pool is open the first time.
+    /// Opens the middle connections that are missing, and says when the pool is open the first
+    /// time.
     fn fill(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         let outcome = self.pool.fill(&self.pep, self.queue.len(), !self.ready, reactor, log)?;
         self.settle(outcome, reactor, log)?;
@@ -151,7 +152,8 @@ impl Terminal {
             let Some(Client { header, watched }) = self.first() else {
                 break;
             };
-            // An empty send buffer takes 20 bytes at once. If the gateway has just gone, the reactor tells.
+            // An empty send buffer takes 20 bytes at once. If the gateway has just gone, the
+            // reactor tells.
             let _ = middle.socket().send(&header.encode());
             self.relays.join(header.connection, watched, middle, reactor, log)?;
         }

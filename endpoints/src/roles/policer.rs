@@ -205,8 +205,9 @@ impl Observed {
         })
     }
 
-    /// Tells what was seen before a time. What was seen at that very time comes after it: on a virtual
-    /// clock that stands still while programs compute, nobody could tell otherwise which was first.
+    /// Tells what was seen before a time. What was seen at that very time comes after it: on a
+    /// virtual clock that stands still while programs compute, nobody could tell otherwise which
+    /// was first.
     fn before(&mut self, t_ns: i64, exposure: &mut Exposure) -> io::Result<()> {
         self.read()?;
         loop {

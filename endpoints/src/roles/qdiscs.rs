@@ -1,4 +1,5 @@
-//! Role `qdiscs`: carries out lines of `tc` in this namespace, and reads back all of its queueing disciplines.
+//! Role `qdiscs`: carries out lines of `tc` in this namespace, and reads back all of its queueing
+//! disciplines.
 
 use crate::description::{self, Qdiscs};
 use crate::events::Log;

@@ -192,7 +192,8 @@ impl Server {
         Ok(())
     }
 
-    /// Sets what the next wake-up is for: deadlines of QUIC, of what is sent by the clock, and room.
+    /// Sets what the next wake-up is for: deadlines of QUIC, of what is sent by the clock, and
+    /// room.
     fn set_waits(&mut self, reactor: &Reactor) -> Result<(), Failure> {
         if self.driver.blocked() != self.waits_for_room {
             self.waits_for_room = self.driver.blocked();

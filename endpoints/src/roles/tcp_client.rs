@@ -188,8 +188,8 @@ impl Client {
         Ok(())
     }
 
-    /// Reports how much every connection that is not complete has delivered: what has arrived, which
-    /// is taken at the same instant. Looking costs no attempt to take what may not be there.
+    /// Reports how much every connection that is not complete has delivered: what has arrived,
+    /// which is taken at the same instant. Looking costs no attempt to take what may not be there.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
         if !self.downloads.ticked()? {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The workload `requests` of role `tcp-client`: each request is a connection of its own (`streams`).
+//! The workload `requests` of role `tcp-client`: each request is a connection of its own
+//! (`streams`).
 
 use crate::arrivals::Requests;
 use crate::description::TcpClient;

@@ -63,7 +63,8 @@ struct Server {
     listener: Socket,
     block: Block,
     service: Service,
-    /// Slots of connections that wait until their source allows more. What no longer does is skipped.
+    /// Slots of connections that wait until their source allows more. What no longer does is
+    /// skipped.
     waiting: Agenda<usize>,
     peers: Slots<Peer>,
 }
@@ -249,7 +250,8 @@ impl Server {
         Ok(step)
     }
 
-    /// Sets what the flow is to have of pacing, which the kernel counts in payload, without headers.
+    /// Sets what the flow is to have of pacing, which the kernel counts in payload, without
+    /// headers.
     fn prepare(&self, socket: &Socket, mss: u32, header_bytes: u32) -> io::Result<()> {
         let TcpServer { rate_bps, ref options, ref workload, .. } = self.description;
         if let Workload::OnOff(_) = workload {
@@ -311,7 +313,8 @@ impl Server {
         Ok(())
     }
 
-    /// Samples a connection, or each of its subflows; returns how many bytes have been acknowledged.
+    /// Samples a connection, or each of its subflows; returns how many bytes have been
+    /// acknowledged.
     fn sample(&self, peer: &Peer, connection: u32, log: &mut Log) -> io::Result<u64> {
         let subflows = &self.description.subflows;
         if subflows.is_empty() {

@@ -27,8 +27,8 @@ const CHECKSUM_OFFSET: usize = 8;
 const NS_PER_S: i64 = 1_000_000_000;
 const NS_PER_US: i64 = 1_000;
 
-/// Carries packets until SIGTERM. The kernel must not forward what comes in at the interface: whoever
-/// starts this sees to it.
+/// Carries packets until SIGTERM. The kernel must not forward what comes in at the interface:
+/// whoever starts this sees to it.
 ///
 /// # Errors
 /// A bad description, an interface that cannot be used, frames above the MTU.
@@ -75,8 +75,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A socket of the tunnel's protocol that takes nothing. What carries packets is for this node's own address,
-/// so the kernel would answer that it knows no such protocol, if there were none.
+/// A socket of the tunnel's protocol that takes nothing. What carries packets is for this node's
+/// own address, so the kernel would answer that it knows no such protocol, if there were none.
 fn absorber() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointer.
@@ -118,8 +118,8 @@ impl End {
         }
     }
 
-    /// Puts a packet into another one, or takes one out, and sends it back to the router. What is not IPv4
-    /// is nobody's.
+    /// Puts a packet into another one, or takes one out, and sends it back to the router. What is
+    /// not IPv4 is nobody's.
     fn pass(&mut self, packet: &Packet) -> io::Result<()> {
         let (vnet, frame) = packet.head.split_at(VNET_HEADER_BYTES);
         if packet.length as usize > frame.len() {
@@ -157,8 +157,8 @@ impl End {
     }
 }
 
-/// Computes the checksum of an IP packet that its sender left to a network card, as a tunnel does that hides
-/// the packet from the card. vnet: the frame's `virtio_net_hdr`.
+/// Computes the checksum of an IP packet that its sender left to a network card, as a tunnel does
+/// that hides the packet from the card. vnet: the frame's `virtio_net_hdr`.
 fn complete(vnet: &[u8], packet: &mut [u8]) {
     if vnet[0] & NEEDS_CHECKSUM == 0 {
         return;
@@ -167,7 +167,8 @@ fn complete(vnet: &[u8], packet: &mut [u8]) {
     let Some(start) = number(CHECKSUM_START).checked_sub(ETHERNET_BYTES) else { return };
     let field = start + number(CHECKSUM_OFFSET);
     if field + 2 <= packet.len() {
-        // The field holds the sum of the pseudo-header. A checksum of zero says that there is none (RFC 768).
+        // The field holds the sum of the pseudo-header. A checksum of zero says that there is none
+        // (RFC 768).
         let sum = match checksum(&packet[start..]) {
             0 => 0xffff,
             sum => sum,

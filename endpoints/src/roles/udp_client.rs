@@ -1,7 +1,7 @@
 //! Role `udp-client`: counts the datagrams that arrive.
 //!
-//! A datagram does not wake it up: the kernel keeps it with its time, and the program takes what has
-//! come when its timer fires. A ping does, and goes back at once.
+//! A datagram does not wake it up: the kernel keeps it with its time, and the program takes what
+//! has come when its timer fires. A ping does, and goes back at once.
 
 use crate::clock::{self, Timer};
 use crate::description;
@@ -19,11 +19,12 @@ const TICK: u64 = 1;
 const POLL: u64 = 2;
 const PING: u64 = 3;
 
-/// A file whose last datagram is lost is over when none has come for so long after the time at which
-/// that was sent, ns.
+/// A file whose last datagram is lost is over when none has come for so long after the time at
+/// which that was sent, ns.
 const SILENCE_NS: i64 = 3_000_000_000;
 
-/// Counts until every connection has its bytes or will not get them, until `stop_ns`, or until SIGTERM.
+/// Counts until every connection has its bytes or will not get them, until `stop_ns`, or until
+/// SIGTERM.
 ///
 /// # Errors
 /// A bad description, or sockets that cannot be had.

@@ -101,8 +101,8 @@ impl Server {
         Ok(Server { pattern, connections, due, open })
     }
 
-    /// Sends what is due, and ends what has come to its end. What was due before the stop is sent even
-    /// if the program is late.
+    /// Sends what is due, and ends what has come to its end. What was due before the stop is sent
+    /// even if the program is late.
     fn send(&mut self, log: &mut Log) -> Result<(), Failure> {
         if !self.due.fired()? {
             return Ok(());

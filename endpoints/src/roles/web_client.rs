@@ -1,4 +1,5 @@
-//! Role `web-client`: loads a page several times, over a new connection each time, without a browser.
+//! Role `web-client`: loads a page several times, over a new connection each time, without a
+//! browser.
 
 use crate::clock::Clock;
 use crate::description;

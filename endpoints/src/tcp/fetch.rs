@@ -169,8 +169,8 @@ impl Fetch {
         Ok(if taken == missing { Taken::Complete } else { Taken::Data })
     }
 
-    /// Limits the window again if the kernel has dropped the limit: from Linux 6.11 on it does when it
-    /// first learns how much memory a packet takes, and whenever the size of packets changes.
+    /// Limits the window again if the kernel has dropped the limit: from Linux 6.11 on it does when
+    /// it first learns how much memory a packet takes, and whenever the size of packets changes.
     pub fn keep_window(&self) -> io::Result<()> {
         match self.window_bytes {
             Some(bytes) if socket::window(&self.socket)? > bytes => {

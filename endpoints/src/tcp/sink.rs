@@ -2,8 +2,8 @@
 //!
 //! A program that waits with epoll enters the kernel twice for every segment that arrives: to wait,
 //! and to take it. Here a thread for each connection asks for all that is missing at once
-//! (`MSG_WAITALL`): the kernel still takes each segment when it arrives, so the window is opened and
-//! acknowledgements are sent when they were, but the program comes back only at the end.
+//! (`MSG_WAITALL`): the kernel still takes each segment when it arrives, so the window is opened
+//! and acknowledgements are sent when they were, but the program comes back only at the end.
 
 use crate::clock::Clock;
 use crate::sys;

@@ -78,8 +78,8 @@ impl Transfer {
         Transfer { request, sent: 0, source, began_ns }
     }
 
-    /// Hands data to the kernel: until its buffer is full, until nothing more is allowed, until it is
-    /// the others' turn, or until all of it has been sent.
+    /// Hands data to the kernel: until its buffer is full, until nothing more is allowed, until it
+    /// is the others' turn, or until all of it has been sent.
     pub fn send(&mut self, block: &Block, socket: &Socket, clock: Clock) -> Step {
         let wanted = self.source.wanted().unwrap_or(u64::MAX);
         let pause = self.sent.saturating_add(MOST_BYTES);
@@ -87,7 +87,8 @@ impl Transfer {
             if self.sent >= pause {
                 return Step::For(Interest::Write);
             }
-            // Most sources ask for no time, and a packet should not cost one more look at the clock.
+            // Most sources ask for no time, and a packet should not cost one more look at the
+            // clock.
             let now_ns = if self.source.timed() { clock.now_ns() - self.began_ns } else { 0 };
             let allowed = self.source.allowed(self.sent, now_ns);
             if self.sent >= allowed {

@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 /// IPv4's own header, without options: what carries a packet is at least that.
 pub const LEAST_HEADER_BYTES: usize = 20;
-/// Of IP: "use for experimentation and testing" (RFC 3692). Queues that hash flows see the two ends of the
-/// tunnel and nothing inside, as with ESP.
+/// Of IP: "use for experimentation and testing" (RFC 3692). Queues that hash flows see the two ends
+/// of the tunnel and nothing inside, as with ESP.
 pub const PROTOCOL: u8 = 253;
 const HOPS: u8 = 64;
 const DO_NOT_FRAGMENT: [u8; 2] = [0x40, 0];
@@ -44,8 +44,8 @@ pub fn outer(mode: Mode, inner: u8) -> u8 {
     }
 }
 
-/// The bits of ECN of a packet that is taken out of another one; None: it is dropped (RFC 6040, section
-/// 4.2, figure 4).
+/// The bits of ECN of a packet that is taken out of another one; None: it is dropped (RFC 6040,
+/// section 4.2, figure 4).
 #[must_use]
 pub fn inner(inner: u8, outer: u8) -> Option<u8> {
     match (inner & ECN, outer & ECN) {
@@ -85,8 +85,8 @@ impl Carrier {
             && packet[DESTINATION..LEAST_HEADER_BYTES] == self.address.octets()
     }
 
-    /// Appends what carries a packet, and the packet. Its code point is that of the packet (RFC 2983, section
-    /// 3.1); what there is of the header beyond IPv4's own is zero.
+    /// Appends what carries a packet, and the packet. Its code point is that of the packet (RFC
+    /// 2983, section 3.1); what there is of the header beyond IPv4's own is zero.
     pub fn encapsulate(&self, packet: &[u8], made: &mut Vec<u8>) {
         let start = made.len();
         made.resize(start + self.header_bytes, 0);
@@ -105,8 +105,8 @@ impl Carrier {
         made.extend_from_slice(packet);
     }
 
-    /// Appends the packet that another one carries, with its code point as it was; returns whether it is
-    /// there, which it is not where it must be dropped, or is none.
+    /// Appends the packet that another one carries, with its code point as it was; returns whether
+    /// it is there, which it is not where it must be dropped, or is none.
     pub fn decapsulate(&self, carrying: &[u8], made: &mut Vec<u8>) -> bool {
         let Some(packet) = carrying.get(self.header_bytes..).and_then(whole) else { return false };
         let Some(bits) = inner(packet[TOS], carrying[TOS]) else { return false };
@@ -152,8 +152,8 @@ pub fn checksum(bytes: &[u8]) -> u16 {
 mod tests {
     use super::*;
 
-    /// Figure 4 of RFC 6040, row by row: the inner field; columns are the outer one as Not-ECT, ECT(0),
-    /// ECT(1), CE.
+    /// Figure 4 of RFC 6040, row by row: the inner field; columns are the outer one as Not-ECT,
+    /// ECT(0), ECT(1), CE.
     #[test]
     fn all_sixteen_pairs_are_as_in_the_table() {
         let columns = [NOT_ECT, ECT_0, ECT_1, CE];

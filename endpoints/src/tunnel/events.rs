@@ -17,8 +17,8 @@ pub enum TunnelEvent {
         encapsulated: [u64; 4],
         /// Packets that were taken out, by their own bits and those of what carried them.
         decapsulated: [[u64; 4]; 4],
-        /// Packets that came out neither way: a mark on what cannot be marked (RFC 6040, section 4.2), counted
-        /// above as well.
+        /// Packets that came out neither way: a mark on what cannot be marked (RFC 6040, section
+        /// 4.2), counted above as well.
         dropped: u64,
         /// Packets that would have been larger than the MTU with the header.
         oversized: u64,

@@ -11,8 +11,8 @@ use std::net::SocketAddrV4;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// Memory that the kernel may use for what waits in a socket, bytes. Where it waits is for the queues
-/// of the network to say, not for a socket's limit.
+/// Memory that the kernel may use for what waits in a socket, bytes. Where it waits is for the
+/// queues of the network to say, not for a socket's limit.
 const BUFFER_BYTES: u32 = 64 << 20;
 /// Datagrams that are taken with one system call.
 const BATCH: usize = 64;
@@ -130,9 +130,9 @@ impl Receiver {
                 message.msg_control = controls[index].as_mut_ptr().cast();
                 message.msg_controllen = size_of::<[u64; CONTROL_WORDS]>() as _;
             }
-            // SAFETY: every message points to a header, a vector and a control buffer that live until
-            // the end of this function and have the lengths that it tells. The rest of a datagram is
-            // dropped.
+            // SAFETY: every message points to a header, a vector and a control buffer that live
+            // until the end of this function and have the lengths that it tells. The rest of a
+            // datagram is dropped.
             let result = unsafe {
                 libc::recvmmsg(
                     self.socket.as_raw_fd(),
@@ -164,7 +164,8 @@ impl Receiver {
 
     /// Sends a datagram back; `payload_bytes`: what the arriving one had.
     ///
-    /// One that the kernel has no room for, or that nobody waits for any more, is lost like any other.
+    /// One that the kernel has no room for, or that nobody waits for any more, is lost like any
+    /// other.
     pub fn echo(&self, datagram: Datagram, payload_bytes: usize) -> io::Result<()> {
         let mut packet = vec![0; payload_bytes.max(HEADER_BYTES)];
         packet[..HEADER_BYTES].copy_from_slice(&datagram.encode());

@@ -1,7 +1,7 @@
 //! How long each datagram was on its way: one binary file for all connections of a flow.
 //!
-//! A record has 16 bytes, little-endian: when the datagram arrived, ns after the epoch, and how long
-//! before that it was sent, ns (8 bytes each). Datagrams that had arrived before have none.
+//! A record has 16 bytes, little-endian: when the datagram arrived, ns after the epoch, and how
+//! long before that it was sent, ns (8 bytes each). Datagrams that had arrived before have none.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,8 +1,8 @@
 //! What the objects of a page contain: exactly their bytes, valid, and cheap to read.
 //!
-//! A document, a style sheet and a script begin with what they refer to and end with a comment; an object
-//! that nobody looks at is loaded as a style sheet for printers, which browsers fetch whole, wait for
-//! with the window's load event, and do not look at because it is none.
+//! A document, a style sheet and a script begin with what they refer to and end with a comment; an
+//! object that nobody looks at is loaded as a style sheet for printers, which browsers fetch whole,
+//! wait for with the window's load event, and do not look at because it is none.
 
 use crate::block::Memory;
 use crate::web::page::{Kind, Object, Page};

@@ -143,7 +143,8 @@ pub struct Loads {
     pub page: Page,
     protocols: Vec<Protocol>,
     idle_ns: Vec<i64>,
-    /// A load begins no earlier than this after the start of the flow, times how many came before, ns.
+    /// A load begins no earlier than this after the start of the flow, times how many came before,
+    /// ns.
     #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     every_ns: i64,
     /// A load that takes longer has failed, ns.

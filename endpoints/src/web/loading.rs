@@ -1,4 +1,5 @@
-//! A load of a page by the plain client: each object is asked for when the one that refers to it is there.
+//! A load of a page by the plain client: each object is asked for when the one that refers to it is
+//! there.
 
 use crate::clock::Clock;
 use crate::web::content::Content;
@@ -49,7 +50,8 @@ struct Fetch {
 enum Job {
     /// Open a connection; the first one is the document's.
     Open { first: bool },
-    /// Ask for an object over a connection, with the steps of its opening if nobody has used it before.
+    /// Ask for an object over a connection, with the steps of its opening if nobody has used it
+    /// before.
     Ask { position: usize, link: Link, opened: Option<Box<Fetch>> },
 }
 
@@ -134,8 +136,8 @@ impl<'a> Loading<'a> {
         self.quic.borrow().clone()
     }
 
-    /// Loads the page. What waits for a connection takes the first one that is free, one that has been
-    /// opened for it or another one whose answer has come: browsers bind requests late.
+    /// Loads the page. What waits for a connection takes the first one that is free, one that has
+    /// been opened for it or another one whose answer has come: browsers bind requests late.
     pub async fn work(&self) {
         let objects = &self.client.workload.page.objects;
         let most = self.wanted.most_connections();
@@ -223,7 +225,8 @@ impl<'a> Loading<'a> {
         let fetch = &self.fetches[position];
         let now_ns = self.clock.now_ns();
         {
-            // A connection may have been begun for an object that was found earlier, or be an old one.
+            // A connection may have been begun for an object that was found earlier, or be an old
+            // one.
             let mut fetch = fetch.borrow_mut();
             let opened = opened.unwrap_or_default();
             let since =

@@ -1,7 +1,8 @@
-//! A picture of any length: 320 x 240 white pixels, and as much as is needed of a chunk that decoders skip.
+//! A picture of any length: 320 x 240 white pixels, and as much as is needed of a chunk that
+//! decoders skip.
 //!
-//! Format: W3C, "Portable Network Graphics (PNG) Specification (Third Edition)", sections 5 and 11. The
-//! filler stands before the pixels, so nothing can be shown until the last of it has come.
+//! Format: W3C, "Portable Network Graphics (PNG) Specification (Third Edition)", sections 5 and 11.
+//! The filler stands before the pixels, so nothing can be shown until the last of it has come.
 
 use crate::block::{Memory, BLOCK_BYTES};
 use crate::web::piece::Piece;

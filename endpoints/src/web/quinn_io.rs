@@ -1,5 +1,5 @@
-//! What is under quinn: datagrams that go out one per system call, unmarked unless ECN is asked for,
-//! and timers of the kernel. tokio's are rounded to ms, in which 100 Mbit/s send 8 packets.
+//! What is under quinn: datagrams that go out one per system call, unmarked unless ECN is asked
+//! for, and timers of the kernel. tokio's are rounded to ms, in which 100 Mbit/s send 8 packets.
 
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::{Datagrams, MOST_AT_ONCE, NOTHING};

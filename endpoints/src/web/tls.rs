@@ -1,8 +1,8 @@
 //! TLS of the web roles: one key, and a certificate of it.
 //!
 //! The key is a constant, so that a browser can be told of it before the server starts. It secures
-//! nothing: whoever reads this file has it. It is the SHA-256 of `fairc web-server` as a number on the
-//! curve P-256. Certificates of it are signed by the server at its start.
+//! nothing: whoever reads this file has it. It is the SHA-256 of `fairc web-server` as a number on
+//! the curve P-256. Certificates of it are signed by the server at its start.
 
 use crate::quic::tls::{server_side, write_whole};
 use data_encoding::BASE64;

@@ -22,8 +22,8 @@ const PORTS: u16 = 25;
 
 /// A port that nobody listens on, over TCP or UDP; the `PORTS` from it on are this test's.
 ///
-/// Below those that the kernel gives to sockets that ask for none: until its server starts, no other
-/// test's client can get it.
+/// Below those that the kernel gives to sockets that ask for none: until its server starts, no
+/// other test's client can get it.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + (process::id() % 4) as u16 * 5000;
@@ -38,7 +38,8 @@ pub fn free_port() -> u16 {
     panic!("no port is free from {first} on");
 }
 
-/// Removes what an earlier run left for a port, such as its server's certificate: `f10000.certificate.der`.
+/// Removes what an earlier run left for a port, such as its server's certificate:
+/// `f10000.certificate.der`.
 fn forget(port: u16) {
     for file in fs::read_dir(env!("CARGO_TARGET_TMPDIR")).expect("a folder").flatten() {
         let name = file.file_name().into_string().unwrap_or_default();

@@ -65,8 +65,8 @@ fn a_video_comes_at_its_rate_and_is_played_for_its_length() {
             *all.iter().find(|one| one["connection"] == connection).expect("one of each")
         };
         assert_eq!(number(one("done"), "bytes"), 500_000);
-        // 300,000 bytes in 30 chunks, 8 ms from one to the next, the first right after the burst. A client on
-        // a busy machine may notice late that it is connected.
+        // 300,000 bytes in 30 chunks, 8 ms from one to the next, the first right after the burst. A
+        // client on a busy machine may notice late that it is connected.
         assert!(t_ns(one("done")) - t_ns(one("opened")) >= 29 * 8_000_000);
         assert!(one("playing")["buffered_s"].as_f64().expect("a number") >= 0.1);
         if client.all("stalled").is_empty() {

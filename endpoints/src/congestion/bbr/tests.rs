@@ -1,4 +1,5 @@
-//! What BBR does, also on a simulated link: paced at its rate, and where its window stands in for it.
+//! What BBR does, also on a simulated link: paced at its rate, and where its window stands in for
+//! it.
 
 use super::*;
 use crate::congestion::simulation::{self, Flow, Link, Outcome, MTU};
@@ -51,7 +52,8 @@ fn near(value: f64, expected: f64) -> bool {
 
 #[test]
 fn alone_it_fills_the_link_and_not_the_queue() {
-    // Paced, a phase below 1 ends with the BDP and three quanta of two packets in flight: these wait.
+    // Paced, a phase below 1 ends with the BDP and three quanta of two packets in flight: these
+    // wait.
     let packet = 8.0 * MTU as f64 / RATE;
     let paced = 1.01 * (1.0 + (1.0 + 6.0) * packet / RTT.as_secs_f64());
     for (pacing, most) in [(Pacing::Rate, paced), (Pacing::Window, 1.6)] {

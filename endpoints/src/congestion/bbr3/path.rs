@@ -1,5 +1,5 @@
-//! The model of the path that draft-ietf-ccwg-bbr-06 keeps: its bandwidth, aggregation, and what is in
-//! flight without too much loss.
+//! The model of the path that draft-ietf-ccwg-bbr-06 keeps: its bandwidth, aggregation, and what is
+//! in flight without too much loss.
 
 use super::sampling::Packet;
 use super::{Bbr3, State, BETA, EXTRA_ACKED_FILTER_LEN, LOSS_THRESH};

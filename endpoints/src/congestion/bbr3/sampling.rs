@@ -1,9 +1,10 @@
-//! Delivery rate samples as draft-ietf-ccwg-bbr-06, section "Delivery Rate Samples", has them: state of
-//! the connection (C), of packets (P), and the sample of an ACK (RS), under the draft's names.
+//! Delivery rate samples as draft-ietf-ccwg-bbr-06, section "Delivery Rate Samples", has them:
+//! state of the connection (C), of packets (P), and the sample of an ACK (RS), under the draft's
+//! names.
 //!
-//! quinn names an acknowledged packet by its send time, and of lost ones it tells that of the newest
-//! and the bytes of all. Packets of one send time are exchanged for one another: the oldest of them
-//! is acknowledged, or lost, first.
+//! quinn names an acknowledged packet by its send time, and of lost ones it tells that of the
+//! newest and the bytes of all. Packets of one send time are exchanged for one another: the oldest
+//! of them is acknowledged, or lost, first.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -149,8 +150,8 @@ impl Connection {
     }
 
     /// Takes out the packets that were found to be lost together, in the order of their sending:
-    /// `bytes` in all, the newest of them sent at `sent`. quinn finds every packet lost that is older
-    /// than a lost one.
+    /// `bytes` in all, the newest of them sent at `sent`. quinn finds every packet lost that is
+    /// older than a lost one.
     pub fn take_lost(&mut self, sent: Instant, bytes: u64) -> Vec<Packet> {
         let from = self.packets.partition_point(|packet| packet.send_time < sent);
         let to = self.packets.partition_point(|packet| packet.send_time <= sent);

@@ -1,5 +1,5 @@
-//! The state machine of draft-ietf-ccwg-bbr-06: Startup, Drain, `ProbeBW`, `ProbeRTT`, and restarting from
-//! idle.
+//! The state machine of draft-ietf-ccwg-bbr-06: Startup, Drain, `ProbeBW`, `ProbeRTT`, and
+//! restarting from idle.
 
 use super::{
     AckPhase, Bbr3, State, HEADROOM, MIN_RTT_FILTER_LEN, PROBE_RTT_DURATION, PROBE_RTT_INTERVAL,
@@ -43,9 +43,10 @@ impl Bbr3 {
         }
     }
 
-    /// The draft describes it in words. A loss round begins with its first loss and lasts a packet-timed
-    /// round trip: at its end the connection has been in recovery for one. Marks count as losses of
-    /// which it can only tell one per round trip: one begins the recovery, one more ends Startup.
+    /// The draft describes it in words. A loss round begins with its first loss and lasts a
+    /// packet-timed round trip: at its end the connection has been in recovery for one. Marks count
+    /// as losses of which it can only tell one per round trip: one begins the recovery, one more
+    /// ends Startup.
     pub(super) fn check_startup_high_loss(&mut self) {
         if !self.loss_round_start {
             return;

@@ -243,8 +243,8 @@ fn beside_reno_it_needs_its_competitive_mode() {
     assert!((0.25..0.75).contains(&with), "{with}");
 }
 
-/// The part of the time, after 10 of 60 s, that a flow alone at 40 ms is in competitive mode, where the
-/// bound of a nearly empty queue is so many packets' times above the paper's.
+/// The part of the time, after 10 of 60 s, that a flow alone at 40 ms is in competitive mode, where
+/// the bound of a nearly empty queue is so many packets' times above the paper's.
 fn competing(rate_bps: f64, packets: f64) -> f64 {
     let rtt = Duration::from_millis(40);
     let bdp = rate_bps / 8.0 * rtt.as_secs_f64();
@@ -260,8 +260,8 @@ fn competing(rate_bps: f64, packets: f64) -> f64 {
 
 #[test]
 fn half_a_packet_decides_whether_a_flow_alone_competes() {
-    // The queue swings by 5 packets, so it is nearly empty below half of one, and the window moves by
-    // whole ones.
+    // The queue swings by 5 packets, so it is nearly empty below half of one, and the window moves
+    // by whole ones.
     for rate_bps in [10e6, 50e6] {
         let (paper, half) = (competing(rate_bps, 0.0), competing(rate_bps, 0.5));
         println!("{rate_bps}: {paper} {half}");

@@ -1,4 +1,5 @@
-//! `arq`: lost transmissions are repeated, and what is left is delayed (fairc's patch of the kernel).
+//! `arq`: lost transmissions are repeated, and what is left is delayed (fairc's patch of the
+//! kernel).
 
 use super::table::{count, counter, nested, Counter, Width};
 use super::{netem, Kind, Object};

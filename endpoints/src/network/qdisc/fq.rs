@@ -53,7 +53,8 @@ fn show(options: &[u8], shown: &mut Object) {
     }
 }
 
-/// `struct tc_fq_qd_stats`. tc writes `throttled` twice: the second one, of all time, is what stays.
+/// `struct tc_fq_qd_stats`. tc writes `throttled` twice: the second one, of all time, is what
+/// stays.
 const STATISTICS: &[Counter] = &[
     counter("flows", 64, Width::U32),
     counter("inactive", 68, Width::U32),

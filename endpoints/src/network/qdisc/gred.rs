@@ -1,4 +1,5 @@
-//! `gred`, of which fairc uses one queue: RED (Floyd and Jacobson, Random early detection gateways, 1993).
+//! `gred`, of which fairc uses one queue: RED (Floyd and Jacobson, Random early detection gateways,
+//! 1993).
 
 use super::table::nested;
 use super::{no_statistics, rate, Kind, Object};
@@ -69,7 +70,8 @@ fn queue(words: &mut Words) -> Result<Message, String> {
             "max" => high = words.number(word)?,
             "avpkt" => packet = words.number(word)?,
             "burst" => burst = words.number(word)?,
-            // A packet has all of the weight: the average is the queue as it is, and empty after a pause.
+            // A packet has all of the weight: the average is the queue as it is, and empty after a
+            // pause.
             "instant" => (instant, burst) = (true, 1),
             "probability" => probability = words.number(word)?,
             "bandwidth" => bytes_per_s = rate::read(words, word)?,
@@ -109,9 +111,9 @@ fn queue(words: &mut Words) -> Result<Message, String> {
     Ok(nested(&message))
 }
 
-/// How much a packet weighs in the average: W = 2^-n, with the smallest n at which a burst of so many packets
-/// into an empty queue leaves the average below `min` (Floyd and Jacobson, 1993, section VI:
-/// L + 1 + ((1 - W)^(L+1) - 1) / W < min, as tc solves it).
+/// How much a packet weighs in the average: W = 2^-n, with the smallest n at which a burst of so
+/// many packets into an empty queue leaves the average below `min` (Floyd and Jacobson, 1993,
+/// section VI: L + 1 + ((1 - W)^(L+1) - 1) / W < min, as tc solves it).
 fn weight_log(low: u32, burst: u32, packet: u32) -> Option<u8> {
     let wanted = f64::from(burst) + 1.0 - f64::from(low) / f64::from(packet);
     if wanted < 1.0 {
@@ -213,7 +215,8 @@ fn show_flags(flags: u32, shown: &mut Object) {
 mod tests {
     use super::*;
 
-    /// By hand, of the formulas: a burst of 35 full frames, `min` of 12,500 bytes; slope (1 / 112,500).
+    /// By hand, of the formulas: a burst of 35 full frames, `min` of 12,500 bytes; slope (1 /
+    /// 112,500).
     #[test]
     fn weights_and_slopes_are_powers_of_two() {
         // W = 2^-6: (1 - (63/64)^35) / W = 27.1 of 35 + 1 - 8.26 = 27.7; 2^-7: 30.9.
@@ -229,7 +232,8 @@ mod tests {
         let (log, table) = idle_table(7, 18_925).unwrap();
         assert_eq!((table[0], table[255]), (0, 31));
         assert!(table.windows(2).all(|pair| pair[0] <= pair[1]));
-        // exp(-t / 128 packets): half of it is gone... in units of e, one after 127.5 packets' time.
+        // exp(-t / 128 packets): half of it is gone... in units of e, one after 127.5 packets'
+        // time.
         let packets = f64::from(1_u32 << log) / 18_925.0;
         let first = table.iter().position(|shift| *shift == 1).unwrap() as f64;
         assert!((first * packets - 127.5).abs() < packets, "{first} {packets}");

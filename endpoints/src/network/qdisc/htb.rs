@@ -56,7 +56,8 @@ impl Burst {
     }
 }
 
-/// Reads the arguments of a class: `rate R ceil R burst B cburst B quantum Q`; a burst may be a time.
+/// Reads the arguments of a class: `rate R ceil R burst B cburst B quantum Q`; a burst may be a
+/// time.
 ///
 /// # Errors
 /// A message that names the argument.

@@ -1,4 +1,5 @@
-//! `prio`: strict priority between bands, of which the first is served first; a band is a class with a queue of its own.
+//! `prio`: strict priority between bands, of which the first is served first; a band is a class
+//! with a queue of its own.
 
 use super::{no_statistics, Kind, Object, TCA_OPTIONS};
 use crate::network::message::{u32_at, Message};

@@ -1,4 +1,5 @@
-//! `radio`: a link that sends aggregates, and queues fewer acknowledgements (fairc's patch of the kernel).
+//! `radio`: a link that sends aggregates, and queues fewer acknowledgements (fairc's patch of the
+//! kernel).
 
 use super::table::{count, counter, nested, Counter, Width};
 use super::{rate, Kind, Object};
@@ -31,7 +32,8 @@ const STATISTICS: &[Counter] = &[
     counter("untracked", 24, Width::U64),
 ];
 
-/// Reads `rate R frame F size N hold TIMES every TIMES since NS seed N thin N`, each of which may be left out of a change.
+/// Reads `rate R frame F size N hold TIMES every TIMES since NS seed N thin N`, each of which may
+/// be left out of a change.
 fn options(words: &mut Words) -> Result<Message, String> {
     let mut message = Message::attributes();
     while let Some(word) = words.next() {

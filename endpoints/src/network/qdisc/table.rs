@@ -1,4 +1,5 @@
-//! Disciplines as tables: their arguments and counters, what each is called, where it is, and its type.
+//! Disciplines as tables: their arguments and counters, what each is called, where it is, and its
+//! type.
 
 use super::{Object, TCA_OPTIONS};
 use crate::network::message::{find, u32_at, u64_at, Message};

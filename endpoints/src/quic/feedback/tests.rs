@@ -146,8 +146,8 @@ fn ends(marks: &Marks) -> (End, End) {
     )
 }
 
-/// Sends 4 MB through a window of 128 kB from a server whose `nth` datagram the network marks so; returns
-/// how many datagrams with data had CE, and whether the last ones were still ECN-capable.
+/// Sends 4 MB through a window of 128 kB from a server whose `nth` datagram the network marks so;
+/// returns how many datagrams with data had CE, and whether the last ones were still ECN-capable.
 fn download(marks: &Marks, nth: impl Fn(usize) -> EcnCodepoint) -> (u64, bool) {
     let (mut client, mut server) = ends(marks);
     let mut now = Instant::now();

@@ -129,7 +129,8 @@ fn a_server_that_goes_away_fails_the_load() {
         wait_until(|| offering.has_worked(20));
         offering.kill();
         let client = loading.end();
-        // QUIC has no idle timeout: who has acknowledged all that came sends nothing that could be refused.
+        // QUIC has no idle timeout: who has acknowledged all that came sends nothing that could be
+        // refused.
         let waits = protocol == "h3" && reason(&client) == "not complete after 10 s";
         assert!(waits || reason(&client).starts_with("/: HTTP: "), "{}", reason(&client));
         assert!(number(client.one("load"), "bytes") > 0);
