@@ -182,10 +182,10 @@ class Ping(TypedDict):
 
 
 class KernelModule(TypedDict):
-    """A module to insert, of the file NAME.ko beside the cell's program.
+    """A kernel module that is loaded before the cell starts: NAME.ko, beside the cell's program.
 
-    of: what it registers; a queueing discipline without the prefix `sch-` of its name. parameters:
-    NAME=VALUE.
+    of: what it registers; a queueing discipline is registered without the `sch-` of its name.
+    parameters: NAME=VALUE.
     """
 
     name: str

@@ -17,7 +17,7 @@ SHARE = Parameter(
 GAP = Parameter(
     "gap",
     Quantities((NUMBER,), low=1, high=2**31 - 1, whole=True),
-    "of so many packets in a row one may: the others before it have the delay",
+    "at most one of this many consecutive packets skips the delay",
     "1",
 )
 
@@ -27,7 +27,7 @@ REORDERINGS: Registry[Entry] = Registry(
     [
         Entry(
             "reorder",
-            "Packets that skip the delay of the link, at most one of `gap` in a row",
+            "Packets that skip the delay of the link, at most one of `gap` consecutive ones",
             (SHARE, GAP, CORRELATION),
             runs=True,
         )

@@ -1,4 +1,4 @@
-"""What a plan has of `media`: recordings, groups, encoders, and what its ends are told."""
+"""Plans with `media`: recordings, groups, encoders, and the descriptions of both ends."""
 
 from __future__ import annotations
 

@@ -216,8 +216,8 @@ def test_outages_of_random_lengths_at_a_distance_merge() -> None:
 
 
 def test_what_only_one_draws_leaves_other_draws_alone() -> None:
-    """A chain of losses in time is drawn for each direction and comes first in the list of events; the
-    names of other streams have the place of their statement.
+    """A loss chain in time is drawn for each direction, first in the list of events; the names of
+    other random streams contain the position of their statement.
     """
     (cell,) = cells_of(
         "rate = 5Mbit/s  delay = 10ms  loss = gilbert_elliott(good: 1s, bad: 100ms, h: 50%, k: 99%)"

@@ -1,4 +1,4 @@
-"""A QUIC library of others, multithreaded, in the example of continuous integration."""
+"""The example of continuous integration runs quic-go, which has several threads."""
 
 from __future__ import annotations
 

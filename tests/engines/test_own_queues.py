@@ -114,7 +114,7 @@ def test_what_it_does_follows_from_its_parameter(
 
 
 def test_several_of_one_name_have_names_of_their_own(engine: UmlEngine, tmp_path: Path) -> None:
-    """Modules are told apart by their parameters, not by their limits."""
+    """Other parameters make another module; another limit does not."""
     cell = cell_of(tmp_path, "", TWO)
     assert names(cell) == {"end", "end_2"}
     assert set(cell.modules) == {"sch-end", "sch-end_2"}
