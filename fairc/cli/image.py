@@ -1,4 +1,6 @@
-"""`fairc image`: build, describe, save, load or remove an engine's image, or get its sources."""
+"""`fairc image`: build, describe, save, load or remove an engine's image, get its sources, or make
+one of Debian packages.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from fairc.compiler.binary import find_endpoints
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
-from fairc.runtime.uml import confinement, kernel, own, source_offer
+from fairc.runtime.uml import confinement, kernel, own, package_images, source_offer
 from fairc.runtime.uml.source import Own, config_fault, recipe_hash, source_fault
 from fairc.runtime.vm import image as images
 from fairc.runtime.vm import portable, recipe, shipped, snapshot
@@ -184,11 +186,8 @@ def save(file: Path, engine: str, browser: bool) -> None:
     usual = usual_image(engine)
     if usual is None:
         raise UsageError("Docker saves its own images", "docker image save")
-    if os.path.lexists(file):
-        raise UsageError(f"{file} exists", "move or remove it, or name another file")
+    _check_new(file)
     parts = saved_parts(recipe.BROWSER if browser else usual)
-    if not file.absolute().parent.is_dir():
-        raise UsageError(f"{file.parent} is not a folder")
     console.say("packing the image")
     sha256 = portable.save(parts, file)
     for part in parts:
@@ -216,6 +215,28 @@ def load(file: Path, boot: bool, trust: bool) -> None:
             continue
         taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
         console.result(f"snapshot {taken.identity}")
+
+
+def packages(names: tuple[str, ...], output: Path) -> None:
+    """Write a container image with packages of Debian 13 to a new file."""
+    for name in names:
+        if not package_images.PACKAGE.fullmatch(name):
+            raise UsageError(f"{name!r} is no name of a Debian package", "as nginx-light or curl")
+    if len(names) > package_images.MOST_PACKAGES:
+        raise UsageError(f"at most {package_images.MOST_PACKAGES} packages")
+    _check_new(output)
+    versions = package_images.build(names, output, console.say)
+    for name, version in versions.items():
+        console.result(f"{name:<16}{version}")
+    console.result(f"{output}: {size(output.stat().st_size)}")
+
+
+def _check_new(file: Path) -> None:
+    """Raise UsageError unless a file can be made anew."""
+    if os.path.lexists(file):
+        raise UsageError(f"{file} exists", "move or remove it, or name another file")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"{file.parent} is not a folder")
 
 
 def source(folder: Path, mirrors: tuple[str, ...]) -> None:

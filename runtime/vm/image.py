@@ -245,8 +245,17 @@ def make_root(
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """
-    _require_tools(["mmdebstrap"])
-    _mmdebstrap(variant, tarball, tarball.with_name("build.log"), progress)
+    when = "extract" if variant.bare else "customize"
+    command = [
+        *("mmdebstrap", "--variant=extract" if variant.bare else "--variant=minbase"),
+        "--include=" + ",".join(variant.packages),
+        '--aptopt=Apt::Install-Recommends "false"',
+        *(f'--{when}-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
+        recipe.SUITE,
+        str(tarball),
+        *variant.sources(),
+    ]
+    bootstrap(f"image {variant.name}", command, tarball, progress, build_command(variant))
 
 
 def _require_tools(tools: Iterable[str]) -> None:
@@ -259,19 +268,16 @@ def _require_tools(tools: Iterable[str]) -> None:
         )
 
 
-def _mmdebstrap(
-    variant: recipe.Variant, tarball: Path, log: Path, progress: Callable[[str], None]
+def bootstrap(
+    what: str, command: Sequence[str], tarball: Path, progress: Callable[[str], None], again: str
 ) -> None:
-    when = "extract" if variant.bare else "customize"
-    command = [
-        *("mmdebstrap", "--variant=extract" if variant.bare else "--variant=minbase"),
-        "--include=" + ",".join(variant.packages),
-        '--aptopt=Apt::Install-Recommends "false"',
-        *(f'--{when}-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
-        recipe.SUITE,
-        str(tarball),
-        *variant.sources(),
-    ]
+    """Run a command of mmdebstrap that writes an archive, with `build.log` next to it.
+
+    what: is built, for progress. again: the command of fairc that builds it. Raises
+    EngineUnavailable when mmdebstrap is missing or fails.
+    """
+    _require_tools(["mmdebstrap"])
+    log = tarball.with_name("build.log")
     environment = {
         "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH),
         "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
@@ -283,20 +289,19 @@ def _mmdebstrap(
         building(command, environment, subprocess.PIPE, subprocess.STDOUT) as process,
     ):
         assert process.stdout is not None
-        for line in io.TextIOWrapper(process.stdout, errors="replace"):
-            kept.write(line)
-            kept.flush()
-            for sign, share, what in STEPS:
-                if line.startswith(sign) and share > done:
-                    done = share
-                    progress(bar(f"image {variant.name}", share, what))
+        with io.TextIOWrapper(process.stdout, errors="replace") as lines:
+            for line in lines:
+                kept.write(line)
+                kept.flush()
+                for sign, share, step in STEPS:
+                    if line.startswith(sign) and share > done:
+                        done = share
+                        progress(bar(what, share, step))
         process.wait()
     if process.returncode:
         errors = [line for line in log.read_text(errors="replace").splitlines() if line[:2] == "E:"]
         why = errors[0] if errors else "it printed no reason"
-        raise EngineUnavailable(
-            (f"mmdebstrap could not build the image: {why}",), build_command(variant)
-        )
+        raise EngineUnavailable((f"mmdebstrap could not build the image: {why}",), again)
 
 
 @contextmanager

@@ -52,3 +52,26 @@ def test_a_cell_of_a_cluster(fairc: Fairc, spec: str) -> None:
 @pytest.mark.full
 def test_leave_for_flows_without_images_is_no_error(fairc: Fairc) -> None:
     assert fairc("run", "tiny.fexp", "--allow-image", "--quiet").status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("--hook=touch", "No such option '--hook'"),
+        ("curl;touch", "'curl;touch' is no name of a Debian package"),
+        ("Curl", "'Curl' is no name of a Debian package"),
+    ],
+)
+def test_what_is_no_package_reaches_no_program(fairc: Fairc, name: str, why: str) -> None:
+    called = fairc("image", "packages", "curl", name, "-o", "web.tar")
+    assert called.status == 2
+    assert why in called.err
+    assert not Path("web.tar").exists()
+
+
+def test_an_image_of_packages_replaces_no_file(fairc: Fairc) -> None:
+    Path("web.tar").write_text("mine")
+    called = fairc("image", "packages", "curl", "-o", "web.tar")
+    assert called.status == 2
+    assert "web.tar exists" in called.err
+    assert Path("web.tar").read_text() == "mine"

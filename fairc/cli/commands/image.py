@@ -17,7 +17,9 @@ engine_option = click.option(
 
 @click.group(cls=Commands)
 def image() -> None:
-    """Build, describe, save, load or remove an engine's image, or get its sources."""
+    """Build, describe, save, load or remove an engine's image, or get its sources; or make one of
+    Debian packages for programs of your own.
+    """
 
 
 @image.command()
@@ -88,6 +90,18 @@ def save() -> None:
 @quiet()
 def load() -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
+
+
+@image.command()
+@click.argument("names", metavar="PACKAGE...", nargs=-1, required=True)
+@click.option(
+    "--output", "-o", type=type_path, required=True, metavar="FILE", help="The tar, a new file."
+)
+@quiet()
+def packages() -> None:
+    """Write a container image with packages of Debian 13 to a new file, for `server_image` and
+    `client_image` of programs; NAME=VERSION asks for a version.
+    """
 
 
 @image.command()
