@@ -51,9 +51,9 @@ def compiled(language: str, folder: Path) -> None:
     command = COMPILERS[language]
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]} here")
-    words = [*command, program, source] if language != "py" else [*command, source, program]
+    paths = [source, program] if language == "py" else [program, source]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOCACHE": str(folder / "go")}
-    subprocess.run(words, check=True, env=environment)
+    subprocess.run([*command, *map(str, paths)], check=True, env=environment)
     program.chmod(0o755)
 
 

@@ -33,7 +33,7 @@ while NS() - t < 5_000_000:
 say("busy", t)
 
 t = NS()
-spun = []
+spun: list[int] = []
 threading.Timer(0.005, spun.append, [1]).start()
 while not spun:
     os.sched_yield()
