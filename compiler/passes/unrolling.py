@@ -117,9 +117,9 @@ def _refuse(report: Report, span: Span) -> None:
 
 
 def _expected(event: Event, end_ns: int) -> float:
-    """Return how often an event begins on average, where the time between two is drawn."""
+    """Return how often an event begins, on average where the time between two is drawn."""
     if event.pause is None:
-        return 0.0
+        return (end_ns - event.begin_ns) / event.period_ns if event.period_ns else 0.0
     length_s = float(mean(event.length)) if event.length else (event.length_ns or 0) / 10**9
     return (end_ns - event.begin_ns) / 10**9 / max(1e-9, float(mean(event.pause)) + length_s)
 

@@ -163,6 +163,8 @@ def brief_report() -> Callable[..., list[Path]]:
 
 
 @pytest.fixture
-def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing a report takes longer than all the rest: it is brief."""
+def without_report(monkeypatch: pytest.MonkeyPatch, without_drawing: None) -> None:
+    """Drawing a report takes longer than all the rest: it is brief, and one of all experiments of
+    a file has empty pictures.
+    """
     monkeypatch.setattr("fairc.runtime.report.build.build", brief_report())

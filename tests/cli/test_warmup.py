@@ -59,6 +59,7 @@ def medians(run: Path, factor: float) -> list[float]:
     return [median(found[flow]) for flow in ("a", "b")]
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_the_answer_with_half_and_twice_the_warm_up(fairc: Fairc, run: Path) -> None:
     made = fairc("report", "one", "--warmup-sensitivity", "--format", "csv", "--format", "html")
     assert made.status == 0

@@ -186,15 +186,10 @@ def test_the_average_of_red_can_be_held_by_the_kernel(queue: str, most: int) -> 
 @pytest.mark.parametrize(
     ("queue", "rate", "code", "severity"),
     [
-        ("codel(10pkt)", "1Mbit/s", "target-below-packet", Severity.WARNING),
         ("fq_codel(10pkt)", "1Mbit/s", "target-below-packet", Severity.WARNING),
         ("cake(10pkt, rtt: 30ms)", "1Mbit/s", "target-below-packet", Severity.WARNING),
         ("pie(10pkt)", "800kbit/s", "target-below-packet", Severity.WARNING),
-        ("red(10pkt, min: 5%, max: 50%)", "1Mbit/s", "threshold-below-packet", Severity.WARNING),
-        ("red(10pkt, min: 50%, max: 20%)", "1Mbit/s", "thresholds-crossed", Severity.ERROR),
-        ("red(10pkt, min: 2pkt, max: 11pkt)", "1Mbit/s", "thresholds-crossed", Severity.WARNING),
         ("pie(10pkt, ecn: on)", "1Mbit/s", "nothing-to-mark", Severity.WARNING),
-        ("dualpi2", "100Mbit/s", "no-l4s", Severity.WARNING),
         ("dualpi2(l4s: any)", "100Mbit/s", "no-l4s", Severity.WARNING),
     ],
 )

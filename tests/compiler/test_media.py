@@ -8,7 +8,7 @@ import pytest
 from specs import compilation_of, only_cell_of
 
 from fairc.cell.model import Cell
-from fairc.dsl import load, read
+from fairc.dsl import Source, load, read
 from fairc.mechanisms.workloads.media.cell import MediaWorkload
 
 SPEC = """fexp 1
@@ -85,3 +85,19 @@ def test_repetitions_draw_their_own_frames() -> None:
     one, other = (_media(cell) for cell in compilation_of(text).cells())
     assert one.seed != other.seed
     assert (one.carried, one.datagram_bytes) == ("packets", 1228)
+
+
+@pytest.mark.parametrize(
+    ("media", "drawn"),
+    [
+        ("video: 1Mbit/s, sizes: model", True),
+        ("video: 1Mbit/s, sizes: fixed", False),
+        ("audio: 80B", False),
+    ],
+)
+def test_only_frames_of_the_model_are_drawn(media: str, drawn: bool) -> None:
+    experiment, _ = load(Source("e.fexp", SPEC.format(over="over = udp", media=media)))
+    assert experiment is not None
+    (configuration,) = experiment.configurations()
+    (flow,) = configuration.scenario.flows
+    assert flow.workload.is_drawn is drawn

@@ -70,7 +70,6 @@ def test_bdp_takes_the_longest_rtt_and_warns(make: SimpleNamespace) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "severity"),
     [
-        ({"rtt_ms": 0, "amount": 2, "unit": "bdp"}, "bdp-without-rtt", Severity.ERROR),
         ({"rtt_ms": 50, "amount": 1513, "unit": "B"}, "useless-queue", Severity.ERROR),
         ({"rtt_ms": 50, "amount": 0, "unit": "pkt"}, "useless-queue", Severity.ERROR),
         ({"rtt_ms": 50, "amount": 0.4, "unit": "bdp"}, "small-queue", Severity.WARNING),

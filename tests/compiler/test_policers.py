@@ -153,20 +153,9 @@ UDP = "flow u { over = udp  rate = 1Mbit/s  workload = bulk }"
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        (spec(access("conex(1pkt/s, 5pkt)", "fifo(100ms)"), QUIC), "policed-quic"),
-        (spec(access("conex(1pkt/s, 5pkt)", "fifo(100ms)"), UDP), "idle-policer"),
         (spec(access(ACCURATE, "fifo(100ms)"), USERS), "policed-without-ecn"),
         (spec(access(ACCURATE, "red(100ms)"), USERS), "policed-without-ecn"),
         (spec(access(ACCURATE, more=", loss: 1%"), USERS), "inexact-marks"),
-        (spec(access("conex(0pkt/s, 5pkt)"), USERS), "out-of-range"),
-        (spec(access("conex(1pkt/s, 0.5pkt)"), USERS), "out-of-range"),
-        (
-            spec(
-                access("conex(1pkt/s, 5pkt)", "fifo(100ms)"),
-                USERS.replace("bulk }", "bulk }", 1).replace("cubic", "compound", 1),
-            ),
-            "unknown-cca",
-        ),
     ],
 )
 def test_what_cannot_be_policed_is_refused(text: str, code: str) -> None:

@@ -79,9 +79,6 @@ def test_the_interval_reaches_the_server_and_the_identity() -> None:
         ("a", {"duration": "72s"}, "few-windows", Severity.WARNING),  # 1000 rounds: one window
         ("a", {"duration": "71s"}, "too-short", Severity.ERROR),
         ("a, scales: [100, 10000]", {"duration": "100s"}, "too-short", Severity.ERROR),
-        ("a, scales: [900]", {"flow": "stop = 80s"}, "few-windows", Severity.WARNING),
-        ("a", {"flow": "count = 2"}, "several-connections", Severity.ERROR),
-        ("a", {"rtt": "5ms"}, "few-samples", Severity.WARNING),
         ("a, every: 10ms", {}, "few-samples", Severity.WARNING),
         ("a, scales: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]", {}, "too-many", Severity.ERROR),
         ("u", {}, "nothing-to-measure", Severity.WARNING),

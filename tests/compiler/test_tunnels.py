@@ -142,11 +142,6 @@ experiment t {
         ("tunnel t { from = a  to = d  header = 60B  mtu = 1441B }", "", "tunnel-above-mtu"),
         ("tunnel t { from = a  to = d  header = 925B }", "", "tunnel-above-mtu"),
         (
-            "tunnel t { from = a  to = d  header = 20B } tunnel u { from = d  to = a  header = 20B }",
-            "",
-            "duplicate-tunnel",
-        ),
-        (
             "tunnel t { from = a  to = b  header = 20B } tunnel t { from = b  to = c  header = 20B }",
             "",
             "duplicate-name",
@@ -156,31 +151,11 @@ experiment t {
             "flow f { over = udp  workload = onoff(rate: 1Mbit/s, on: 1s, off: 1s, packet: 1441B) }",
             "packet-above-mtu",
         ),
-        (
-            "tunnel t { from = a  to = d  header = 300B }",
-            "flow f { over = quic  cca = cubic  workload = bulk }",
-            "mtu-below-quic",
-        ),
-        (
-            "policer p { at = b  to = c  mode = conex(5pkt/s, 45pkt) }\n" + INNER,
-            "",
-            "policed-tunnel",
-        ),
-        (
-            "tunnel t { from = a  to = c  header = 60B } pep p { terminal = c  gateway = b }",
-            "",
-            "pep-in-tunnel",
-        ),
     ],
 )
 def test_what_cannot_be_is_refused(body: str, flows: str, expected: str) -> None:
     text = spec(CHAIN + body, flows) if flows else spec(CHAIN + body)
     assert set(codes(text)) == {expected}
-
-
-def test_a_tunnel_that_no_packet_takes_is_a_warning() -> None:
-    body = "link a -- b, b -- d, b -- c { rate = 10Mbit/s }\ntunnel t { from = a  to = c  header = 60B }"
-    assert {"idle-tunnel"} < {*codes(spec(body))}
 
 
 def test_contradictions_in_a_plan_are_found() -> None:

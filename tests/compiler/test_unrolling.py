@@ -182,19 +182,6 @@ def test_own_draws_where_the_file_says_so() -> None:
     assert one != other
 
 
-@pytest.mark.parametrize(
-    ("link", "extra", "code"),
-    [
-        ("every 10s for 1s { rate = 2Mbit/s }", "", "no-end"),
-        ("every 1us for 1ns { rate = 2Mbit/s }", "duration = 30s", "too-many"),
-    ],
-)
-def test_what_never_ends_is_refused(link: str, extra: str, code: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        cells_of(f"rate = 8Mbit/s  delay = 1ms  {link}", extra)
-    assert code in {d.code for d in caught.value.diagnostics}
-
-
 def test_outages_at_random_follow_each_other() -> None:
     """Up first, then down and up in turns, until the end; each repetition has others."""
     link = "rate = 5Mbit/s  delay = 10ms  down every exponential(2s) for exponential(500ms)"

@@ -31,7 +31,6 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
 @pytest.mark.parametrize(
     ("experiment", "code", "line"),
     [
-        (of(more="sweep depth = [1bdp, 2bdp]"), "syntax", "`sweep { depth = [1bdp, 2bdp] }`"),
         (of(workload="page(html: 30kB)"), "unknown-workload", "`workload = load(page("),
         (of("bottleneck(rate: 10Mbps, rtt: 50ms)"), "unknown-unit", "`10Mbit/s`"),
         (of(more="sweep { cca = cubic, bbr  x = [1, 2] }"), "syntax", "`[cubic, bbr]`"),
@@ -99,11 +98,6 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
             "`median(goodput(a))`",
         ),
         (of(more='claim "c" { holds = goodput > 1Mbit/s }'), "wrong-type", "`median(goodput)`"),
-        (
-            of(more=f"flow b {{ cca = cubic  ecn = accurate  workload = {WORKLOAD} }}"),
-            "conflicting-options",
-            "`topology = dumbbell(...)`",
-        ),
     ],
 )
 def test_the_help_shows_the_right_line(experiment: str, code: str, line: str) -> None:
@@ -185,10 +179,6 @@ def test_nothing_is_said_of_combinations_that_do_not_occur() -> None:
     sweep = "sweep { cca = [ledbat, cubic, nocca]  over = [quic, tcp] }"
     exclude = "exclude cca == ledbat and over == tcp  exclude cca == nocca and over == quic"
     assert [code for code, _ in helps(f"{sweep} {exclude} {flow}")] == ["unknown-cca"]
-
-
-def test_a_warm_up_beyond_the_end_is_an_error() -> None:
-    assert [c for c, _ in helps(of(more="duration = 5s  warmup = 10s"))] == ["warmup-too-long"]
 
 
 @pytest.mark.parametrize(

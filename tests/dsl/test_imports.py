@@ -59,10 +59,8 @@ def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/etc/passwd",
         "/etc/passwd.fexp",
         "../x.fexp",
-        "../../etc/passwd",
         "sub/../../x.fexp",
         "net",
         "",

@@ -107,8 +107,6 @@ def test_settings_replace_a_let_of_the_experiment(experiment: Make) -> None:
 @pytest.mark.parametrize(
     ("statements", "code"),
     [
-        (("let a = b * 1s", "let b = a / 1s", "duration = a"), "circular"),
-        (("let a = 1s", "let a = 2s"), "duplicate-let"),
         (
             (
                 "sweep { air = [x]  kind = [fifo, fq_codel] }",

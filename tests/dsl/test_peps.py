@@ -56,7 +56,6 @@ def test_accesses_with_and_without_proxies_are_swept(experiment: Callable[..., A
         ("terminal = terminal  gateway = server", "wrong-type", "server"),
         ("terminal = terminal  gateway = terminal", "no-pep-link", "terminal"),
         ("terminal = terminal  gateway = gateway  speed = 3", "unknown-key", "speed"),
-        ("terminal = terminal  gateway = gateway  mode = splat", "unknown-pep", "splat"),
         (
             "terminal = terminal  gateway = gateway  mode = split(cca: pcc)",
             "impossible-pair",

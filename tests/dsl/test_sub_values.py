@@ -72,12 +72,9 @@ def test_a_metric_of_each_flow_has_one_set_of_flows() -> None:
     [
         ("[queue_delay.p96]", "unknown-value"),
         ("[goodput.F]", "unknown-value"),
-        ("[fairness.F.F]", "unknown-value"),
         ("[nothing.p95]", "unknown-metric"),
         ("[rtt.p95, rtt.p95]", "duplicate-metric"),
-        ("[rtt, rtt]", "duplicate-metric"),
         ("[fairness(a, b), fairness(a, b)]", "duplicate-metric"),
-        ("[fairness(a, b), fairness(b, a), fairness.jain_slots]", "several-metrics"),
     ],
 )
 def test_what_is_wrong_is_said(words: str, code: str) -> None:

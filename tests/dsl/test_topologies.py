@@ -185,7 +185,6 @@ def test_wrong_flows(check: Check, flow: str, code: str, place: str) -> None:
         ("queue = fifo(0pkt)", "out-of-range", "0pkt"),
         ("queue = fifo(100ms)", "queue-without-rate", "100ms"),
         ("jitter = 5ms", "jitter-above-delay", "5ms"),
-        ("latency = 5ms", "unknown-key", "latency"),
         ("queue = 100pkt", "wrong-type", "100pkt"),
     ],
 )

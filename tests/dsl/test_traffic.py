@@ -91,18 +91,11 @@ def test_transport_and_cca(
 @pytest.mark.parametrize(
     ("settings", "code", "place"),
     [
-        ("over = quic  cca = vegas", "impossible-pair", "vegas"),
-        ("over = tcp  cca = ledbat", "impossible-pair", "ledbat"),
-        ("cca = cubic(connections: 2)", "impossible-pair", "connections"),
         ("over = quic  cca = cubic(tcp_friendliness: off)", "impossible-pair", "tcp_friendliness"),
-        ("over = quic  cca = cubic  sack = off", "impossible-pair", "off"),
-        ("cca = cubik", "unknown-cca", "cubik"),
-        ("over = quick  cca = cubic", "unknown-transport", "quick"),
         ("over = quic", "missing-key", "f"),
         ("over = udp  cca = cubic  rate = 1Mbit/s", "impossible-pair", "cubic"),
         ("over = udp", "missing-key", "f"),
         ("over = udp  rate = 1Mbit/s  ecn = on", "impossible-pair", "on"),
-        ("cca = bbr  pacing = off", "pacing-stays", "off"),
         ("over = quic  cca = reno  pacing = off", "impossible-pair", "off"),
         ("over = quic  cca = reno  fast_open = on", "impossible-pair", "on"),
         ("over = quic  cca = cubic(max_window: 5pkt)", "out-of-range", "cubic(max_window: 5pkt)"),
@@ -157,7 +150,6 @@ def flow(name: str, settings: str) -> str:
 @pytest.mark.parametrize(
     ("a", "b", "codes"),
     [
-        ("cca = cubic(hystart: off)", "cca = cubic", ["conflicting-parameters"]),
         ("cca = cubic(hystart: on)", "cca = cubic", []),
         ("cca = cubic(hystart: off)", "cca = cubic(hystart: off)", []),
         ("cca = cubic(hystart: off)", "over = quic  cca = cubic", []),
@@ -168,7 +160,6 @@ def flow(name: str, settings: str) -> str:
         ),
         ("cca = cubic  ecn = on", "cca = bbr", []),
         ("cca = cubic  ecn = on", "over = quic  cca = cubic", []),
-        ("cca = cubic  ecn = accurate", "cca = bbr", ["conflicting-options"]),
         ("cca = cubic  ecn = accurate", "cca = bbr  ecn = on", ["conflicting-options"]),
         ("cca = cubic  ecn = accurate", "over = quic  cca = cubic", []),
         ("cca = cubic  ecn = accurate", "from = client  to = server  cca = cubic", []),
@@ -268,11 +259,6 @@ def test_a_window_is_written_in_either_place() -> None:
     [
         ("cca = cubic  window = 64KiB  workload = bulk(window: 9kB)", "duplicate-key", "64KiB"),
         (
-            "over = udp  rate = 1Mbit/s  workload = requests(1kB, 1s)",
-            "impossible-pair",
-            "requests(1kB, 1s)",
-        ),
-        (
             "over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s)",
             "impossible-pair",
             "video(1Mbit/s, 9s)",
@@ -293,8 +279,6 @@ def test_a_window_is_written_in_either_place() -> None:
             "duplicate-key",
             "1Mbit/s",
         ),
-        ("over = quic  cca = reno  workload = requests(2.5pkt, 1s)", "out-of-range", "2.5pkt"),
-        ("cca = cubic  workload = requests(9pkt, gamma(1s, 0))", "out-of-range", "0"),
         ("cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s)", "out-of-range", "3s"),
         ("cca = cubic  workload = requests(1kB, 1ns)", "out-of-range", "1ns"),
         (
@@ -315,7 +299,6 @@ def test_wrong_workloads(flow: str, code: str, place: str) -> None:
     [
         ("file(1MB)", False),
         ("video(1Mbit/s, 9s)", False),
-        ("bulk", True),
         ("requests(1kB, 1s)", True),
         ("onoff(1Mbit/s, 1s, 1s)", True),
     ],

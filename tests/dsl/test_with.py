@@ -125,7 +125,6 @@ def test_the_text_of_a_swept_topology_has_the_values_of_its_names(build: Build) 
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ("link server -> right { loss = 1% }", "unknown-link"),
         ("link left -> rigth { loss = 1% }", "unknown-node"),
         ("link left -> right { los = 1% }", "unknown-key"),
         ("link left -> right { loss = 1Mbit/s }", "wrong-dimension"),

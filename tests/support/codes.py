@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trees import tree_of
@@ -23,6 +23,9 @@ PREFIXES = {
 PARAMETERS = {"_unique": "word", "_several": "word", "_refuse_second": "word"}
 """The parameter that holds the code, where it is not called `code`."""
 
+NODES = (ast.Call, ast.ClassDef, ast.FunctionDef)
+"""What of a tree matters here."""
+
 Functions = dict[str, set[int]]
 REPORTING: Functions = {"reject": {0}, "warn": {0}}
 """Attributes that are called with a code (compiler/passes/report.py), and its position."""
@@ -30,18 +33,19 @@ REPORTING: Functions = {"reject": {0}, "warn": {0}}
 
 def of_rooms(root: Path) -> dict[str, list[str]]:
     """Return every code that the rooms can report, with the places (`file:line`) that report it."""
-    trees = {path: tree_of(path) for room in ROOMS for path in sorted((root / room).rglob("*.py"))}
-    local = {path: dict(_functions(tree)) for path, tree in trees.items()}
+    paths = [path for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+    nodes = {path: [n for n in ast.walk(tree_of(path)) if isinstance(n, NODES)] for path in paths}
+    local = {path: dict(_functions(found)) for path, found in nodes.items()}
     public: Functions = defaultdict(set, REPORTING)
     for functions in local.values():
         for name, position in functions.items():
             if not name.startswith("_"):
                 public[name].add(position)
     codes: dict[str, list[str]] = defaultdict(list)
-    for path, tree in trees.items():
-        for name, code, line in _defaults(tree):
+    for path, found in nodes.items():
+        for name, code, line in _defaults(found):
             codes[PREFIXES.get(name, "") + code].append(f"{path.relative_to(root)}:{line}")
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        for call in (node for node in found if isinstance(node, ast.Call)):
             name = _name(call.func)
             at = {local[path][name]} if name in local[path] else public.get(name, set())
             for code in _given(call, at, PARAMETERS.get(name, "code")):
@@ -50,9 +54,9 @@ def of_rooms(root: Path) -> dict[str, list[str]]:
     return dict(codes)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def _functions(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
     """Yield the functions and classes that are given a code, and its position in a call."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             yield from _of_class(node)
         elif isinstance(node, ast.FunctionDef):
@@ -76,9 +80,9 @@ def _of_class(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
                 yield node.name, names.index("code")
 
 
-def _defaults(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+def _defaults(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str, int]]:
     """Yield the classes whose field `code` has a default: name, code, line."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             for part in node.body:
                 match part:

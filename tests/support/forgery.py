@@ -1,30 +1,41 @@
-"""Packs and runs of somebody who forges results and knows the formats: every hash is made anew.
+"""Files of packs, runs and caches that are not what fairc wrote.
 
-A forgery changes the files of a pack, by name. `FORGERIES` names them all; none may pass
-`fairc verify PACK --all`.
+By accident: `damage`. By somebody who knows the formats and makes every hash anew (`mend`): a
+forgery changes the files of a pack, by name. `FORGERIES` are of who wants other results; none may
+pass `fairc verify PACK --all`. `harmful` are of who means harm to those that read a pack: tables
+with other columns, too many rows or damaged pages, pages with scripts, modules that Python could
+find, names of every kind.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
+import stat
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import duckdb
+import hostile
 
 from fairc.cell.seeds import canonical, identity
 
 Files = dict[str, bytes]
+Forgery = Callable[[random.Random, Files], str | None]
+"""Changes files; may say what was done."""
 SUMS = "SHA256SUMS"
 RESULT = "result.json"
 WORST = 5
+CANARY = "stranger-was-here"
+SCRIPT = f"<script>document.title='{CANARY}'</script><img src=x onerror='{CANARY}'>"
 
 
 def read(pack: Path) -> Files:
@@ -33,11 +44,14 @@ def read(pack: Path) -> Files:
         return {member.filename: zipped.read(member) for member in zipped.infolist()}
 
 
-def write(pack: Path, files: Files) -> None:
-    """Write a pack of these files."""
-    with zipfile.ZipFile(pack, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, content in sorted(files.items()):
-            zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+def write(pack: Path, files: Files, modes: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Write a pack of these files; modes: name -> st_mode of what is no file of that of 0644."""
+    with zipfile.ZipFile(pack, "w") as zipped:
+        for name, content in files.items():
+            member = zipfile.ZipInfo(name)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = modes.get(name, stat.S_IFREG | 0o644) << 16
+            zipped.writestr(member, content)
 
 
 def folder_files(run: Path) -> Files:
@@ -289,7 +303,7 @@ FIELDS: Mapping[str, Callable[[dict[str, Any]], object]] = MappingProxyType(
 )
 
 
-def field(name: str) -> Callable[[random.Random, Files], None]:
+def field(name: str) -> Forgery:
     """Return the forgery of a field of a result."""
 
     def forge(rng: random.Random, files: Files) -> None:
@@ -304,12 +318,10 @@ def field(name: str) -> Callable[[random.Random, Files], None]:
 def series(rng: random.Random, files: Files) -> None:
     """Change a value of a series."""
     name = f"cells/{rng.choice(keys(files))}/slots.parquet"
-    _change(files, name, "* REPLACE (delivered_bytes + 1e6 AS delivered_bytes)")
+    _change(files, name, "* REPLACE (delivered_bytes + 1e6 AS delivered_bytes) FROM old")
 
 
-def text_of(
-    suffix: str, old: bytes = b"0", new: bytes = b"7"
-) -> Callable[[random.Random, Files], None]:
+def text_of(suffix: str, old: bytes = b"0", new: bytes = b"7") -> Forgery:
     """Return the forgery of a document by its name's end: its last `old` becomes `new`."""
 
     def forge(_: random.Random, files: Files) -> None:
@@ -328,17 +340,17 @@ def page(_: random.Random, files: Files) -> None:
 
 def table(_: random.Random, files: Files) -> None:
     """Raise every value in the table of metrics."""
-    _change(files, "tables/metrics.parquet", "* REPLACE (2 * value AS value)")
+    _change(files, "tables/metrics.parquet", "* REPLACE (2 * value AS value) FROM old")
 
 
 def _change(files: Files, name: str, selection: str) -> None:
-    """Write a selection from a table in its place."""
+    """Write a selection in the place of a table, which it may call `old`."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
-        old, new = Path(folder, "old.parquet"), Path(folder, "new.parquet")
-        old.write_bytes(files[name])
-        values = f"SELECT {selection} FROM '{old}'"
-        connection.execute(f"COPY ({values}) TO '{new}' (FORMAT parquet, COMPRESSION zstd)")
-        files[name] = new.read_bytes()
+        path = Path(folder, "made.parquet")
+        path.write_bytes(files[name])
+        connection.execute(f"CREATE TABLE old AS FROM '{path}'")
+        connection.execute(f"COPY (SELECT {selection}) TO '{path}' (FORMAT parquet)")
+        files[name] = path.read_bytes()
 
 
 def verdict(_: random.Random, files: Files) -> None:
@@ -380,7 +392,6 @@ def more(_: random.Random, files: Files) -> None:
     files["figures/proof.svg"] = b"<svg/>"
 
 
-Forgery = Callable[[random.Random, Files], None]
 EXCHANGED: Mapping[str, Forgery] = MappingProxyType(
     {
         "exchanged": exchanged,
@@ -421,3 +432,188 @@ REWRITTEN: Mapping[str, Forgery] = MappingProxyType(
     }
 )
 FORGERIES: Mapping[str, Forgery] = MappingProxyType({**EXCHANGED, **CHERRY_PICKED, **REWRITTEN})
+
+
+# What somebody does who means harm
+
+
+def flipped(rng: random.Random, old: bytes) -> bytes:
+    """Return bytes of which a few are others: half of them near the end, where Parquet has its
+    footer.
+    """
+    made = bytearray(old)
+    for _ in range(rng.choice([1, 1, 3, 20])):
+        least = max(0, len(made) - 2000) if rng.random() < 0.5 else 0
+        at = rng.randrange(least, len(made))
+        made[at] = rng.choice([0, 255, made[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+    return bytes(made)
+
+
+VALUES = (
+    *("1 AS x", "NULL AS cell", "'nan'::DOUBLE AS value", "[1, 2] AS value, {'a': 1} AS unit"),
+    *(
+        "1e308 AS value, 'a' AS cell, '=1+1' AS flow",
+        f"'{SCRIPT.replace(chr(39), chr(34))}' AS unit",
+    ),
+    "range AS cell, repeat('x', 1000) AS flow FROM range(1000)",
+    # what has the columns of the table, and a bit more
+    *("COLUMNS(*)::VARCHAR FROM old", "repeat(COLUMNS(*)::VARCHAR, 100000) FROM old"),
+    *("[COLUMNS(*)] FROM old", "*, 0 AS file_index FROM old", "* FROM old LIMIT 0"),
+    "old.* FROM old, range(100000)",
+)
+
+
+def strange_table(rng: random.Random, files: Files) -> str:
+    """Replace a table by another, one with other columns or strange values, or a damaged one."""
+    tables = [n for n in files if n.endswith(".parquet")]
+    name = rng.choice(tables)
+    kind = rng.randrange(4)
+    if kind == 0:
+        files[name] = files[rng.choice(tables)]
+    elif kind == 1:
+        files[name] = flipped(rng, files[name])
+    else:
+        _change(files, name, rng.choice(VALUES))
+    return name
+
+
+def strange_document(rng: random.Random, files: Files) -> str:
+    """Put something hostile into a document."""
+    name = rng.choice([n for n in files if n.endswith((".json", ".jsonl"))])
+    lines = files[name].decode().splitlines() if name.endswith("l") else []
+    what, text = hostile.mutant(rng, json.loads(lines[0] if lines else files[name]))
+    files[name] = "\n".join([text, *lines[1:], ""]).encode("utf-8", "replace")
+    return f"{name}: {what}"
+
+
+def scripts(rng: random.Random, files: Files) -> str:
+    """Put scripts into every page."""
+    for page in [n for n in files if n.endswith((".html", ".svg", ".md"))]:
+        files[page] = files[page].replace(b">", b">" + SCRIPT.encode(), 2) + SCRIPT.encode()
+    return "every page"
+
+
+def modules(canary: str, rng: random.Random, files: Files) -> str:
+    """Add modules that Python could find before its own; they write the canary."""
+    code = f"open({canary!r}, 'w').close()\n".encode()
+    for module in ("numpy", "json", "fairc", "mininet", "sitecustomize", "cell", "zstandard"):
+        where = rng.choice(["", "programs/", "spec/"])
+        files[f"{where}{module}{rng.choice(['.py', '/__init__.py'])}"] = code
+    return "modules"
+
+
+IMPORTED = ("/etc/passwd", "../../plan.json", "../../../x.fexp", "tiny.fexp", "/dev/zero", ".")
+
+
+def strange_spec(rng: random.Random, files: Files) -> str:
+    """Have the spec import, read or nest what it may not."""
+    imports = (*IMPORTED, "a/" * 200 + "x.fexp", "\\u0000")
+    lets = ('let a = trace("/etc/shadow")', "let a = [" + "[" * 5000, rng.choice(hostile.TEXTS))
+    line = rng.choice([*(f'import "{each}"' for each in imports), *lets])
+    spec = next(n for n in files if n.startswith("spec/") and n.endswith(".fexp"))
+    files[spec] = files[spec].replace(b"fexp 1\n", f"fexp 1\n{line}\n".encode(), 1)
+    return line
+
+
+def damaged_raw(rng: random.Random, files: Files) -> str:
+    """Damage raw artefacts."""
+    name = rng.choice([n for n in files if n.endswith(".tar.zst")])
+    files[name] = rng.choice([flipped(rng, files[name]), b"", files[name] * 2])
+    return name
+
+
+def strange_name(canary: str, rng: random.Random, files: Files) -> str:
+    """Add a file with a name that is none."""
+    names = (
+        *("../" * rng.randint(1, 9) + "canary", canary, "a/../../canary", "x" * 300, "a\\b", "A"),
+        *("x/" * 150 + "x", "a/", "plan.json/x", "cells", "PLAN.json", "README.MD"),
+        *(text for text in hostile.TEXTS if text and "\0" not in text),
+    )
+    name = rng.choice(names)
+    files[name] = b"x"
+    if rng.random() < 0.3:
+        files[f"{name}/x"] = b"x"
+    return name
+
+
+def less(rng: random.Random, files: Files) -> str:
+    """Remove a file."""
+    name = rng.choice([*files])
+    del files[name]
+    return f"{name} less"
+
+
+def zeros(rng: random.Random, files: Files) -> str:
+    """Add a large file."""
+    files["zeros"] = bytes(32 << 20)
+    return "zeros"
+
+
+def harmful(canary: str) -> dict[str, Forgery]:
+    """Return what somebody does who means harm; canary: a path that may not be written."""
+    return {
+        "table": strange_table,
+        "document": strange_document,
+        "page": scripts,
+        "module": partial(modules, canary),
+        "spec": strange_spec,
+        "raw": damaged_raw,
+        "name": partial(strange_name, canary),
+        "less": less,
+        "zeros": zeros,
+    }
+
+
+# What happens to a file
+
+
+def damage(rng: random.Random, path: Path) -> str:
+    """Damage a file; return what was done."""
+    size = path.stat().st_size
+    kind = rng.choice(
+        ["a bit", "a bit", "cut off", "cut off", "emptied", "zeros", "longer", "gone", "odd"]
+    )
+    if size == 0 and kind in ("a bit", "cut off", "zeros"):
+        kind = "longer"
+    at = rng.randrange(size) if size else 0
+    match kind:
+        case "a bit":
+            with path.open("r+b") as file:
+                file.seek(at)
+                byte = file.read(1)[0] ^ 1 << rng.randrange(8)
+                file.seek(at)
+                file.write(bytes([byte]))
+            return f"a bit of {path.name} flipped"
+        case "cut off":
+            os.truncate(path, at)
+        case "emptied":
+            os.truncate(path, 0)
+        case "zeros":
+            with path.open("r+b") as file:
+                file.seek(at)
+                file.write(bytes(min(4096, size - at)))
+        case "longer":
+            with path.open("ab") as file:
+                file.write(rng.randbytes(100))
+        case "gone":
+            path.unlink()
+        case _:
+            return _odd(rng, path)
+    return f"{path.name} {kind}"
+
+
+def _odd(rng: random.Random, path: Path) -> str:
+    """Put something else where a file is."""
+    path.unlink()
+    kind = rng.choice(["a pipe", "a folder", "a dangling link", "a file that cannot be read"])
+    match kind:
+        case "a pipe":
+            os.mkfifo(path)
+        case "a folder":
+            path.mkdir()
+        case "a dangling link":
+            path.symlink_to("/nonexistent/x")
+        case _:
+            path.write_bytes(b"")
+            path.chmod(0)
+    return f"{path.name} is {kind}"

@@ -115,6 +115,42 @@ def at(document: Any, path: Path, rng: random.Random, each: int) -> Iterator[tup
         yield f"{where}: and more", replaced(document, path, found + rng.choice(TEXTS))
 
 
+def mutant(rng: random.Random, document: Any) -> tuple[str, str]:
+    """Return what was done to a JSON document, and the text that it has become."""
+    if rng.random() < 0.1:
+        return broken(rng, json.dumps(document))
+    made = document
+    what = ""
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        path = rng.choice([*places(made)])
+        what, made = rng.choice([*at(made, path, rng, 4)])
+    try:
+        return what, json.dumps(made)
+    except ValueError:  # a number that json does not write
+        return what, json.dumps(document)
+
+
+def broken(rng: random.Random, text: str) -> tuple[str, str]:
+    """Return what was done to a text, and what it has become: no JSON, or twice a key, or deep."""
+    at = rng.randrange(len(text) + 1)
+    what, made = rng.choice(
+        [
+            ("cut off", text[:at]),
+            ("empty", ""),
+            ("deep", DEEP),
+            ("a part twice", text[:at] + text[max(0, at - 40) : at] + text[at:]),
+            ("a character", text[:at] + rng.choice('"{}[],:0-\\\0\x1b\u202e') + text[at + 1 :]),
+            ("a long number", text.replace(": 1", ": " + "9" * 5000, 1)),
+            ("no number", text.replace(": 1", ": NaN", 1).replace(": 2", ": Infinity", 1)),
+            ("a surrogate", text.replace('"', '"\\ud800', 1)),
+            ("a key twice", text.replace("{", '{"experiment": "/tmp/x", ', 1)),
+            ("spaces", " " * 100_000 + text),
+            ("all twice", text + text),
+        ]
+    )
+    return what, made
+
+
 # ---- What a program may hold -----------------------------------------------------------------
 
 LINE = re.compile(r"[A-Za-z0-9_.:/%-]+(?: [A-Za-z0-9_.:/%-]+)*", re.ASCII)

@@ -13,6 +13,8 @@ import time
 from functools import cache
 from pathlib import Path
 
+from forgery import damage
+
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.uml import kernel
 from fairc.runtime.vm import image, recipe
@@ -21,7 +23,6 @@ from torture.fault import Try, fault, require, stage
 from torture.sandbox import Sandbox, no_report, preload, require_no_process
 
 from . import archives
-from .damage import damage
 from .kills import CASES, ENDS, LIMIT_S, lacks, reference
 
 SIGNALS = ("KILL", "TERM", "INT", "HUP")

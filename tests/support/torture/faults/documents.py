@@ -45,21 +45,6 @@ def plan(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return json.loads(compilation.plan.model_dump_json()), cells
 
 
-def mutant(rng: random.Random, document: Any) -> tuple[str, str]:
-    """Return what was done to a JSON document, and the text that it has become."""
-    if rng.random() < 0.1:
-        return broken(rng, json.dumps(document))
-    made = document
-    what = ""
-    for _ in range(rng.choice([1, 1, 1, 2])):
-        path = rng.choice([*hostile.places(made)])
-        what, made = rng.choice([*hostile.at(made, path, rng, 4)])
-    try:
-        return what, json.dumps(made)
-    except ValueError:  # a number that json does not write
-        return what, json.dumps(document)
-
-
 def genuine(text: str) -> str:
     """Give a cell the names that are the hashes of its content, as whoever changes one can."""
     try:
@@ -68,27 +53,6 @@ def genuine(text: str) -> str:
         return text
     cell = replace(cell, configuration=identity(canonical(cell.bindings)))
     return cell_json(replace(cell, id=identity_of(cell)))
-
-
-def broken(rng: random.Random, text: str) -> tuple[str, str]:
-    """Return what was done to a text, and what it has become: no JSON, or twice a key, or deep."""
-    at = rng.randrange(len(text) + 1)
-    what, made = rng.choice(
-        [
-            ("cut off", text[:at]),
-            ("empty", ""),
-            ("deep", hostile.DEEP),
-            ("a part twice", text[:at] + text[max(0, at - 40) : at] + text[at:]),
-            ("a character", text[:at] + rng.choice('"{}[],:0-\\\0\x1b\u202e') + text[at + 1 :]),
-            ("a long number", text.replace(": 1", ": " + "9" * 5000, 1)),
-            ("no number", text.replace(": 1", ": NaN", 1).replace(": 2", ": Infinity", 1)),
-            ("a surrogate", text.replace('"', '"\\ud800', 1)),
-            ("a key twice", text.replace("{", '{"experiment": "/tmp/x", ', 1)),
-            ("spaces", " " * 100_000 + text),
-            ("all twice", text + text),
-        ]
-    )
-    return what, made
 
 
 def _tried(one: Try, sandbox: Sandbox, *command: str) -> str:
@@ -116,7 +80,7 @@ def plans(one: Try) -> str:
         one.what, texts[1:] = _lines(rng, texts[1:])
     else:
         which = rng.choice([0, rng.randrange(1, len(texts))])
-        one.what, texts[which] = mutant(rng, cells[which - 1] if which else header)
+        one.what, texts[which] = hostile.mutant(rng, cells[which - 1] if which else header)
         if which and rng.random() < 0.7:
             texts[which] = genuine(texts[which])
     _write(bad / "plan.json", texts[0])
@@ -179,7 +143,7 @@ def runs(one: Try) -> str:
     path = rng.choice([*run.glob(chosen), *sorted(run.glob(f"cells/*/{chosen}"))])
     lines = path.read_text().splitlines() if chosen == "cells.jsonl" else [path.read_text()]
     at = rng.randrange(len(lines))
-    what, lines[at] = mutant(rng, json.loads(lines[at]))
+    what, lines[at] = hostile.mutant(rng, json.loads(lines[at]))
     _write(path, "".join(f"{line}\n" for line in lines))
     command = rng.choice(READING)
     one.what = f"{chosen}: {what}; {' '.join(command)}"
@@ -198,7 +162,7 @@ def jobs(one: Try) -> str:
     if rng.random() < 0.15:
         what = _odd(rng, path)
     else:
-        what, text = mutant(rng, json.loads(path.read_text()))
+        what, text = hostile.mutant(rng, json.loads(path.read_text()))
         _write(path, text)
     one.what = f"{path.name}: {what}"
     return _tried(one, sandbox, "run", "plan", "--collect", "-o", "out")

@@ -15,7 +15,6 @@ import hostile
 from fairc.dsl import Source
 from torture.fault import Try, fault, require
 
-from .documents import broken
 from .specs import PIECES, ROOT, survive_within
 
 LIMIT_S = 10.0
@@ -49,7 +48,7 @@ def har(rng: random.Random) -> tuple[str, bytes]:
     """Return what was done, and a recording."""
     document = json.loads(good("har"))
     if rng.random() < 0.2:
-        what, text = broken(rng, json.dumps(document))
+        what, text = hostile.broken(rng, json.dumps(document))
     else:
         what = ""
         for _ in range(rng.choice([1, 1, 2, 5])):

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import hostile
 from specs import compilation_of
 
 from fairc.compiler.plan import cell_json, parse_cell
@@ -24,7 +25,7 @@ from torture import network
 from torture.fault import Try, fault, require
 from torture.sandbox import Running, Sandbox
 
-from .documents import genuine, mutant
+from .documents import genuine
 from .kills import lacks
 
 TRIES = 400
@@ -160,7 +161,7 @@ def run(one: Try) -> str:
     sandbox = Sandbox(one.folder, "mininet")
     header, cell = documents()
     for _ in range(TRIES):
-        one.what, text = mutant(one.rng, cell)
+        one.what, text = hostile.mutant(one.rng, cell)
         text = genuine(text)
         if text != json.dumps(cell) and _taken(text):
             break
