@@ -119,6 +119,11 @@ def whole_tables(run: Path) -> bool:
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 
 
+def fresh(run: Path) -> bool:
+    """Return whether the tables hold everything that is stored, as written, and lack no column."""
+    return up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)
+
+
 def plan_of(run: Path) -> Plan:
     """Return the plan of a run, and say whether it should be run again. Raises StoreError."""
     plan = read_plan(run)
@@ -132,7 +137,7 @@ def fresh_tables(run: Path) -> Measurements:
     measured.
     """
     plan = plan_of(run)
-    if not (up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)):
+    if not fresh(run):
         with Store(run) as store:
             refresh(store)
     return measured(run / TABLES, plan)
