@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -188,13 +188,15 @@ def test_an_interruption_waits_for_no_cell_that_has_not_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second cell waits for the first one's thread, and is cancelled."""
-    real, waited = sweeping.wait, list[bool]()
+    waited = list[bool]()
 
-    def interrupted(futures: Iterable[Future[Any]], *most: float, **until: str) -> object:
-        if until:
+    def interrupted(
+        futures: Iterable[Future[Any]], timeout: float | None = None, return_when: str = ""
+    ) -> object:
+        if return_when:
             raise KeyboardInterrupt
         waited.extend(future.cancelled() for future in futures)
-        return real(futures, *most)
+        return wait(futures, timeout)
 
     monkeypatch.setattr(sweeping, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
