@@ -34,7 +34,8 @@ def conclude(
     checked: how the cells of the phase check came out, if there was one. strict: whether an
     undecided claim counts as failed.
     """
-    page, *figures = kept_report(store.path) or _built(store)
+    kept = place.current(store.path) if fresh(store.path) else []
+    page, *figures = kept or _built(store)
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.outcome(line)
@@ -77,13 +78,6 @@ def _built(store: Store) -> list[Path]:
     from fairc.runtime.report import build  # draws: a run with nothing to do does not need it
 
     return build.build(store.path, place.WHOLE)
-
-
-def kept_report(run: Path) -> list[Path]:
-    """Return the files of the report of a run, the page first, if it and the tables are up to date;
-    else none.
-    """
-    return place.current(run) if fresh(run) else []
 
 
 def page_of_all(folder: Path, names: Sequence[str]) -> Path:
