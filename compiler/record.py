@@ -146,6 +146,13 @@ class Record:
             return False
         return of_file(path).sha256 == file.sha256
 
+    def _is_there(self, source: Path, name: str) -> bool:
+        """Return whether a file of ours is here with the content that it has in another folder."""
+        file = self.files.get(name)
+        if file is None or not self._reached(name) or not self._is_unchanged(name):
+            return False
+        return of_file(source / name) == file
+
     def theirs(self, source: Path, names: Iterable[str]) -> dict[str, File]:
         """Return the files that the user wrote here with the content of those of the same names in
         another folder.
@@ -180,14 +187,17 @@ class Record:
 
     def move(self, source: Path, names: Iterable[str], edited: Container[str] = ()) -> None:
         """Move files from another folder on the same file system to the same names here, in this
-        order.
+        order; a file with the content that is there already is only removed from there.
 
         edited: names of files that users edit: one that is not as fairc wrote it is not replaced,
         and stays the user's if it has the new content. Raises ForeignFileError, OSError.
         """
         new = list(names)
         theirs = self.theirs(source, (name for name in new if name in edited))
-        ours = [name for name in new if name not in theirs]
+        there = [name for name in new if name not in theirs and self._is_there(source, name)]
+        for name in there:
+            (source / name).unlink()
+        ours = [name for name in new if name not in theirs and name not in there]
         self.begin(ours)
         for name in ours:
             (self._folder / name).parent.mkdir(parents=True, exist_ok=True)

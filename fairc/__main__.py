@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
 import difflib
 import gc
+import os
 import re
 import sys
 from importlib import import_module
@@ -101,6 +102,8 @@ def main() -> None:
     # A command makes millions of objects that live until it ends; searching them for cycles at the
     # usual rate takes a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
+    # Nothing that extends pydantic is wanted; it would look for it in every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interruption.begin()
     console.prepare()
     sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))

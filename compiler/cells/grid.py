@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
 
 from fairc.cell.seeds import (
     canonical,
@@ -20,22 +19,13 @@ from fairc.compiler.passes.flows import deadline_ns, start_range_ns
 from fairc.compiler.passes.routing import RoutedPath, Traffic
 from fairc.compiler.passes.unrolling import draws as draws_links
 from fairc.compiler.passes.wiring import Place
+from fairc.compiler.plan.identity import NOT_IN_IDENTITY, identity_of
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow
 from fairc.dsl.traffic.arrivals import PROCESS, shared_arrivals
 from fairc.words.distributions import draw
 
 from .variation import draws_workload
-
-NOT_IN_IDENTITY: Any = {
-    "id": True,
-    "bindings": True,
-    "captures": True,
-    "baselines": True,
-    "nodes": {"__all__": {"interfaces": {"__all__": {"source": True}}}},
-    "flows": {"__all__": {"source": True, "declared": True, "users": True}},
-}
-
 
 NOBODY = "0" * 16
 """Stands for a hash that is still to be computed."""
@@ -199,30 +189,6 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
             for policer in cell.policers
         ),
     )
-
-
-def identity_of(cell: plan.Cell) -> str:
-    """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
-
-    Left out: the id itself, the captures, what the cell is compared with, the source lines (a
-    comment added to a file changes no cell), the bindings, which `configuration` represents in any
-    order, and fields added to the plan later, where they are not used: cells keep their ids.
-    """
-    peps: Any = {"__all__": {"source": True}} if cell.peps else True
-    policers: Any = {"__all__": {"source": True}} if cell.policers else True
-    tunnels: Any = {"__all__": {"source": True}} if cell.tunnels else True
-    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers, "tunnels": tunnels}
-    return identity(plan.cell_json(cell, left_out))
-
-
-def genuine(cell: plan.Cell) -> bool:
-    """Whether the names of a cell are the hashes of its content, under which results are stored.
-
-    A baseline's configuration is the hash of what has not been drawn yet, and part of its id.
-    """
-    if cell.id != identity_of(cell):
-        return False
-    return cell.baseline or cell.configuration == identity(canonical(cell.bindings))
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:

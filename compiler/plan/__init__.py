@@ -12,6 +12,7 @@ The rest:
 
     consistency  contradictions that a cell must not contain
     cells      cells as JSON
+    identity   their names: hashes of what they are
     requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
 """

@@ -123,21 +123,23 @@ def meaning(source: bytes) -> str:
     """Return a text that is the same for sources which differ in comments, docstrings and
     layout.
     """
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            node.body = node.body[1:]
-    return _text(tree)
+    return _text(ast.parse(source))
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 def _text(node: object) -> str:
-    """Return a tree as pairs of a name and the fields that are there."""
-    if isinstance(node, ast.AST):
-        parts = ((name, getattr(node, name, None)) for name in node._fields)
-        there = (f"('{name}', {_text(part)})" for name, part in parts if part not in (None, []))
-        return f"('{type(node).__name__}', [{', '.join(there)}])"
+    """Return a tree as pairs of a name and the fields that are there, without docstrings."""
     if isinstance(node, list):
-        return f"[{', '.join(map(_text, node))}]"
-    return repr(node)
+        return f"[{', '.join([_text(part) for part in node])}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    there = []
+    for name in node._fields:
+        part = getattr(node, name, None)
+        if name == "body" and isinstance(node, _DOCUMENTED):
+            part = node.body[1:] if ast.get_docstring(node, clean=False) else node.body
+        if part is not None and part != []:
+            there.append(f"('{name}', {_text(part)})")
+    return f"('{type(node).__name__}', [{', '.join(there)}])"

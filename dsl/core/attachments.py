@@ -30,7 +30,8 @@ def inside(text: str, folder: Path, root: Path) -> Path | None:
 
 
 def attached(name: Text, limit_bytes: int, missing: str | None = None) -> bytes:
-    """Return the content of a file in the folder of the source that names it, or below.
+    """Return the content of a file in the folder of the source that names it, or below; it is read
+    once for each source.
 
     missing: what to do where there is none. Raises CompileError for a file that lies elsewhere,
     cannot be read, or is too large.
@@ -47,8 +48,10 @@ def attached(name: Text, limit_bytes: int, missing: str | None = None) -> bytes:
     try:
         if path.exists() and not path.is_file():
             fail("unreadable", f"`{name.value}` is not a regular file", name.span)
-        with path.open("rb") as file:
-            content = file.read(limit_bytes + 1)
+        content = name.span.source.attached.get(name.value, b"")
+        if not content:
+            with path.open("rb") as file:
+                content = file.read(limit_bytes + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         help = missing if isinstance(error, FileNotFoundError) else None
@@ -58,6 +61,16 @@ def attached(name: Text, limit_bytes: int, missing: str | None = None) -> bytes:
         fail("too-large", message, name.span, help="use a smaller file: fewer rows, or fewer parts")
     name.span.source.attached[name.value] = content
     return content
+
+
+def sha256_of(name: Text, data: bytes) -> str:
+    """Return the SHA-256 of a file, as `attached` returns it; it is computed once for each source:
+    an image of 100 MB takes a tenth of a second, and each configuration asks for it.
+    """
+    hashes = name.span.source.hashes
+    if name.value not in hashes:
+        hashes[name.value] = hashlib.sha256(data).hexdigest()
+    return hashes[name.value]
 
 
 class Contents(Generic[T]):
@@ -72,7 +85,7 @@ class Contents(Generic[T]):
         data: the file, as `attached` returns it. read: reads it; gets its SHA-256, and may raise
         CompileError. how: what else the result depends on.
         """
-        sha256 = hashlib.sha256(data).hexdigest()
+        sha256 = sha256_of(name, data)
         key = name.span.source.name, name.value, sha256, *how
         if key not in self._known:
             self._known[key] = read(sha256)

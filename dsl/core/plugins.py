@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, distributions, entry_points
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -83,7 +83,8 @@ def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
     """Yield a group's entry points with their objects of one type; note what is wrong with the
     rest.
     """
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+    points: EntryPoints = _points().select(group=group)
+    for point in sorted(points, key=lambda point: point.name):
         try:
             found = point.load()
         except Exception as error:  # noqa: BLE001 (third-party code may raise anything)
@@ -93,6 +94,12 @@ def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
             yield point, found
         else:
             note(point, f"{point.value} is not of type {kind.__name__}")
+
+
+@cache
+def _points() -> Any:
+    """Return all entry points, to `select` from: to read those of a hundred packages takes 3 ms."""
+    return entry_points()
 
 
 def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:

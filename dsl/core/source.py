@@ -13,12 +13,14 @@ class Source:
 
     name: what messages call it (a path as the user gave it, or `<preset bottleneck>`).
     text: the whole text; all offsets are characters into it.
-    attached: the files it names that have been read, by path as it gives them.
+    attached: the files it names that have been read, by path as it gives them. hashes: SHA-256 of
+    some of them.
     """
 
     name: str
     text: str = field(repr=False)
     attached: dict[str, bytes] = field(default_factory=dict, repr=False)
+    hashes: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def base_name(self) -> str:

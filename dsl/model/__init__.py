@@ -17,24 +17,28 @@ From the smallest part to the whole:
     scenarios   scenarios, configurations
 """
 
-from .flows import Flow, Multipath, OwnCca, Transport
-from .links import (
-    Burst,
-    Direction,
-    Event,
-    Policer,
-    Recording,
-    Recordings,
-    Release,
-    TokenBucket,
-    Trace,
-    Transmit,
-)
-from .network import Link, Network, Node, Pep, Tunnel
-from .queues import Queue
-from .requests import Input, MetricRequest
-from .scenarios import Configuration, Count, Scenario
-from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .flows import Flow, Multipath, OwnCca, Transport
+    from .links import (
+        Burst,
+        Direction,
+        Event,
+        Policer,
+        Recording,
+        Recordings,
+        Release,
+        TokenBucket,
+        Trace,
+        Transmit,
+    )
+    from .network import Link, Network, Node, Pep, Tunnel
+    from .queues import Queue
+    from .requests import Input, MetricRequest
+    from .scenarios import Configuration, Count, Scenario
+    from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
 
 __all__ = [
     "Burst",
@@ -69,3 +73,29 @@ __all__ = [
     "Tunnel",
     "Workload",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("Flow", "Multipath", "OwnCca", "Transport"), "flows"),
+    **dict.fromkeys(
+        (
+            *("Burst", "Direction", "Event", "Policer", "Recording", "Recordings", "Release"),
+            *("TokenBucket", "Trace", "Transmit"),
+        ),
+        "links",
+    ),
+    **dict.fromkeys(("Link", "Network", "Node", "Pep", "Tunnel"), "network"),
+    "Queue": "queues",
+    **dict.fromkeys(("Input", "MetricRequest"), "requests"),
+    **dict.fromkeys(("Configuration", "Count", "Scenario"), "scenarios"),
+    **dict.fromkeys(
+        ("Distribution", "Page", "Path", "Refusal", "SimpleWorkload", "Workload"), "workloads"
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return what the package offers; on demand, since plans hold its requests alone."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return found

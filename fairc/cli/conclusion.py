@@ -19,7 +19,7 @@ from fairc.runtime.store.verdicts import Counts
 from . import console
 from .failures import Status
 from .phase import phase_lines
-from .results import TABLES, refresh, summary
+from .results import TABLES, fresh, refresh, summary
 
 
 def conclude(
@@ -34,8 +34,8 @@ def conclude(
     checked: how the cells of the phase check came out, if there was one. strict: whether an
     undecided claim counts as failed.
     """
-    refresh(store, checked=True)
-    page, *figures = place.current(store.path) or _built(store)
+    kept = place.current(store.path) if fresh(store.path) else []
+    page, *figures = kept or _built(store)
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.outcome(line)
@@ -71,7 +71,10 @@ def conclude(
 
 
 def _built(store: Store) -> list[Path]:
-    """Build the report; return its files, the page first."""
+    """Renew the tables, and build the report; return its files, the page first."""
+    refresh(store, checked=True)
+    if kept := place.current(store.path):
+        return kept
     from fairc.runtime.report import build  # draws: a run with nothing to do does not need it
 
     return build.build(store.path, place.WHOLE)

@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import recorded
-from fairc.runtime.compare.comparison import ComparisonRow
 from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
 from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
@@ -19,7 +18,6 @@ from fairc.runtime.repetitions.reading import Measurements, UnknownName, measure
 from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.repetitions.samples import FLOW
 from fairc.runtime.repetitions.summaries import Row, summarise
-from fairc.runtime.run import repair
 from fairc.runtime.run.verification import Verification, of_cells
 from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.cell_folder import RESULT
@@ -27,6 +25,9 @@ from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
 
 from . import console
 from .failures import UsageError
+
+if TYPE_CHECKING:
+    from fairc.runtime.compare.comparison import ComparisonRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,15 @@ def refresh(store: Store, checked: bool = False) -> None:
     checked: whether a sweep has just checked the cells; if not, damaged derived files are derived
     again here. Raises UsageError for a result that is broken, or of another build.
     """
-    if not checked and (count := repair.rederive(store)):
-        console.say(
-            f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
-        )
+    if not checked:
+        # Imports all that analyses cells: a tenth of a second, which tables that are whole can do
+        # without.
+        from fairc.runtime.run import repair
+
+        if count := repair.rederive(store):
+            console.say(
+                f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
+            )
 
     try:
         tables.renew(store, finished(store))
@@ -113,6 +119,11 @@ def whole_tables(run: Path) -> bool:
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 
 
+def fresh(run: Path) -> bool:
+    """Return whether the tables hold everything that is stored, as written, and lack no column."""
+    return up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)
+
+
 def plan_of(run: Path) -> Plan:
     """Return the plan of a run, and say whether it should be run again. Raises StoreError."""
     plan = read_plan(run)
@@ -126,7 +137,7 @@ def fresh_tables(run: Path) -> Measurements:
     measured.
     """
     plan = plan_of(run)
-    if not (up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)):
+    if not fresh(run):
         with Store(run) as store:
             refresh(store)
     return measured(run / TABLES, plan)

@@ -192,7 +192,7 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
                 prepared_engine,
                 options.jobs,
                 wanted,
-                invocation(store, options.where, phases=options.phases),
+                invocation(store, lock.planned(store.path), options.where, phases=options.phases),
                 fresh=options.fresh,
                 phases=options.phases,
                 strict=options.strict,

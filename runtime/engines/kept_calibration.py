@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.files import whole
 from fairc.dsl.core.cache import cache_directory
 
-from .base import Engine
+if TYPE_CHECKING:
+    from .base import Engine
 
 
 def keep(engine: str, identity: str, document: str) -> Path:

@@ -9,10 +9,14 @@ device, `policers` and `policing` follow policed packets, `tunnels` reads what t
 `record` holds all of it, put together by `loading`; `series`, `pages` and `buckets` are kept.
 """
 
+from typing import TYPE_CHECKING
+
 from .artefacts import ArtefactError
-from .loading import load
 from .record import SLOT_S, FlowRecord, Measurement, Passage
 from .selection import middle_of, packets_of
+
+if TYPE_CHECKING:
+    from .loading import load
 
 __all__ = [
     "SLOT_S",
@@ -24,3 +28,12 @@ __all__ = [
     "middle_of",
     "packets_of",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return `load`, on demand: it needs all that reads files, and tables of results need none."""
+    if name != "load":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .loading import load
+
+    return load

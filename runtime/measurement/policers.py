@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from fairc.compiler.plan import Cell, Policer
 from . import pcap
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .policing import ECHOES, CapturedPackets, Decisions, decide, levels, policed
-from .queues import QueueRecord
+
+if TYPE_CHECKING:
+    from .queues import QueueRecord
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]

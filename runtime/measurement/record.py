@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,27 +18,28 @@ from fairc.compiler.plan import (
 )
 from fairc.dsl.model.names import called, label_of
 
-from . import (
-    arrivals,
-    processing,
-    qdisc,
-)
+from . import arrivals, processing
 from .applications import Transfers
-from .arrivals import Curve
-from .artefacts import NS, CaptureCounts, Ending
-from .changes import AppliedChange, History
+from .artefacts import NS
 from .demand import demand_bps
-from .endpoints import Endpoints
-from .loads import PageLoad
 from .paths import Paths, Place, max_min
-from .pcap import Packets
-from .policers import PolicerRecord
-from .queues import QueueRecord
-from .round_trips import RoundTrips, SenderCapture, unknown
+from .round_trips import unknown
 from .selection import ends_of, packets_of
 from .slots import edges
-from .token_buckets import BucketRecord
-from .tunnels import EndRecord
+
+if TYPE_CHECKING:  # what reads files: metrics need none of it to say what they are
+    from . import qdisc
+    from .arrivals import Curve
+    from .artefacts import CaptureCounts, Ending
+    from .changes import AppliedChange, History
+    from .endpoints import Endpoints
+    from .loads import PageLoad
+    from .pcap import Packets
+    from .policers import PolicerRecord
+    from .queues import QueueRecord
+    from .round_trips import RoundTrips, SenderCapture
+    from .token_buckets import BucketRecord
+    from .tunnels import EndRecord
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -1,6 +1,7 @@
-"""Several analyses at a time: in the threads that ask or, for many cells, in processes.
+"""Several analyses at a time: in the threads that ask or, for many or long cells, in processes.
 
-Python runs one thread at a time, so threads alone would use a single processor for all analyses.
+Python runs one thread at a time, so threads alone would use a single processor for all analyses;
+and a thread cannot be stopped, so who interrupts a command would wait for it.
 """
 
 from __future__ import annotations
@@ -18,21 +19,23 @@ from .analyst import Answer, Job, derive
 
 # The number of cells from which processes pay off: each takes about half a second to start.
 MANY = 40
+# The same for the wall time that a cell is planned to take, s: its analysis takes up to a fourth.
+LONG_S = 4.0
 PROGRAM = "fairc.runtime.run.analyst"
 
 
 class Analysts:
     """What analyses cells for up to `number` threads at a time.
 
-    cells: how many there are to analyse. requests: the metrics. Raises MachineFault if no process
-    can be started.
+    cells: how many there are to analyse. longest_s: wall time that the longest of them is planned
+    to take. requests: the metrics. Raises MachineFault if no process can be started.
     """
 
-    def __init__(self, number: int, cells: int, requests: Requests) -> None:
+    def __init__(self, number: int, cells: int, longest_s: float, requests: Requests) -> None:
         self._requests = requests
         self._processes: list[Process] = []
         self._free: queue.SimpleQueue[Process] = queue.SimpleQueue()
-        if cells < MANY:
+        if cells < MANY and longest_s < LONG_S:
             return
         try:
             for _ in range(number):

@@ -227,8 +227,9 @@ def collect(
         """Count the cells that were run when their plan did not name a metric."""
         return sum(request not in named for named in measured)
 
-    record = history.carried(store, history.invocation(store), before)
-    store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **record})
+    planned = lock.planned(store.path)
+    record = history.carried(store, history.invocation(store, planned), before)
+    store.write_json(LOCK, {**document, "plan": planned, **record})
     engine = RemoteEngine(machine.engine, machine.identity, machine.cells, machine.emitted)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in inventory.present)
     counts = sweep.run()

@@ -40,20 +40,21 @@ from fairc.compiler.plan import (
 from fairc.runtime.store import provenance
 from fairc.runtime.store.folder import LOCK, Store, StoreError
 
-from . import lock
-
 LOCKED, INVOCATIONS = "locked", "invocations"
 DECLARED, CLAIMED = "declared", "claimed"
 OF_A_TERM = ("statistic", "metric", "flow", "load", "share", "relation", "bound")
 
 
-def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
+def invocation(
+    store: Store, planned: Mapping[str, Any], where: str | None = None, *, phases: bool = False
+) -> dict[str, Any]:
     """Describe a command that runs cells of the store's plan: what it needs beyond the file.
 
-    where: its condition. phases: whether it also runs the phase check. Raises StoreError.
+    planned: the lock's part of the plan. where: its condition. phases: whether it also runs the
+    phase check. Raises StoreError.
     """
     plan = store.plan
-    asked: dict[str, Any] = {"plan": lock.planned(store.path)["sha256"]}
+    asked: dict[str, Any] = {"plan": planned["sha256"]}
     if plan.settings:
         asked["settings"] = {setting.name: setting.value for setting in plan.settings}
     if plan.engine_asked:

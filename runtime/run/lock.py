@@ -11,17 +11,19 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fairc.mechanisms
 import fairc.runtime
 from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Requests
 from fairc.dsl.core import plugins
-from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.kept_calibration import kept as kept_calibration
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
 from fairc.words.metrics import METRICS
+
+if TYPE_CHECKING:
+    from fairc.runtime.engines.base import Engine
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic")
 # Whose code turns raw artefacts into a stored result, beside the packages of plug-ins' metrics.

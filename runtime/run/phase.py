@@ -29,8 +29,8 @@ from typing import Literal
 
 from fairc.cell.model import MAX_PROCESSING_NS
 from fairc.cell.seeds import stream_seed
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Cell, Plan, cell_json
+from fairc.compiler.plan.identity import identity_of
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named

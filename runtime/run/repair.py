@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+from fairc.compiler.engines import profile
+from fairc.compiler.estimate import wall_s
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import recorded
 from fairc.runtime.engines.elsewhere import RemoteEngine
@@ -80,7 +82,9 @@ def derived_again(
     requests = store.plan.requests
     analysis = lock.analysis_identity(requests)
     number = max(1, min(jobs, len(cells)))
-    with closing(Analysts(number, len(cells), requests)) as analysts:
+    costs = profile(store.engine or "").costs
+    longest_s = max((wall_s(costs, cell) for cell, _ in cells), default=0.0)
+    with closing(Analysts(number, len(cells), longest_s, requests)) as analysts:
 
         def check(task: tuple[Cell, Path]) -> tuple[str, str]:
             cell, folder = task
@@ -89,6 +93,9 @@ def derived_again(
         with ThreadPoolExecutor(number) as threads:
             try:
                 return {key: why for key, why in threads.map(check, cells) if why}
+            except BaseException:
+                analysts.stop()
+                raise
             finally:
                 threads.shutdown(cancel_futures=True)
 

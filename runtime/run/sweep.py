@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
@@ -168,7 +168,8 @@ class Sweep:
         running: set[Future[Task]] = set()
         reading: set[Future[CellResult | Task]] = set()
         tasks = self._tasks()
-        with closing(Analysts(readers, number, self._requests)) as analysts:
+        longest_s = max(self._costs.values())
+        with closing(Analysts(readers, number, longest_s, self._requests)) as analysts:
             run, read = ThreadPoolExecutor(runners), ThreadPoolExecutor(readers)
             try:
                 while True:
@@ -198,11 +199,11 @@ class Sweep:
                 for pool in (run, read):
                     pool.shutdown(wait=False, cancel_futures=True)
                 self.engine.close()
-                wait(reading, PATIENCE_ANALYSIS_S)
+                _wait_for_begun(reading, PATIENCE_ANALYSIS_S)
                 self._stopped = True
                 analysts.stop()
-                wait(reading, PATIENCE_S)
-                wait(running, PATIENCE_S)
+                _wait_for_begun(reading, PATIENCE_S)
+                _wait_for_begun(running, PATIENCE_S)
                 raise
             run.shutdown()
             read.shutdown()
@@ -285,3 +286,8 @@ class Sweep:
             console=raw.console if raw else "",
             folder=self.store.scratch(f"{task.key}.cell"),
         )
+
+
+def _wait_for_begun(futures: Iterable[Future[Any]], most_s: float) -> None:
+    """Wait for what a thread has begun: `wait` takes what was cancelled before for unfinished."""
+    wait([future for future in futures if not future.cancelled()], most_s)

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.compiler.cells.grid import genuine
 from fairc.compiler.plan import Cell
+from fairc.compiler.plan.identity import genuine
 from fairc.compiler.record import FILES, RESULTS, SPEC, of_file, recorded
 
 from .folder import CELLS, PLAN, StoreError, read_cells

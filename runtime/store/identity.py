@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from fairc.compiler.cells.grid import genuine
 from fairc.compiler.plan import Cell
+from fairc.compiler.plan.identity import genuine
 from fairc.runtime.measurement.results import CellResult
 
 from .folder import key_of

@@ -46,5 +46,9 @@ def test_who_reads_results_imports_nothing_that_compiles_or_draws(command: str) 
     found = set(done.stdout.split())
     assert "fairc.runtime.repetitions.reading" in found
     assert not found & {"asyncio", "jinja2", "matplotlib", "rich"}
-    compiling = {"compilation", "emission", "targets"}
+    compiling = {"cells", "compilation", "emission", "passes", "targets"}
     assert not found & {f"fairc.compiler.{name}" for name in compiling}
+    reading = {"experiment", "grid", "loading", "network", "text"}
+    assert not found & {f"fairc.dsl.{name}" for name in reading}
+    analysing = {"measurement.loading", "measurement.queues", "run.analyst", "validity"}
+    assert not found & {f"fairc.runtime.{name}" for name in analysing}

@@ -22,7 +22,8 @@ def test_a_report_is_built_again_only_if_something_differs(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a run of the same file; with a figure that was removed; with another title, which
-    changes the plan and no cell; after `report` with another warm-up.
+    changes the plan and no cell; after `report` with another warm-up. Tables, plan and lock are not
+    written again either.
     """
     built = []
     real = build.build
@@ -38,10 +39,15 @@ def test_a_report_is_built_again_only_if_something_differs(
         assert "figures, as SVG and PDF: results/tiny/figures" in called.out + called.err
         return len(built)
 
+    def written_at() -> dict[Path, int]:
+        files = [*RUN.glob("tables/*"), RUN / "plan.json", RUN / "lock.json"]
+        return {path: path.stat().st_mtime_ns for path in files}
+
     monkeypatch.setattr(build, "build", counted)
     assert built_by_run() == 1
-    page = (RUN / "report.html").read_bytes()
+    page, written = (RUN / "report.html").read_bytes(), written_at()
     assert built_by_run() == 0
+    assert written_at() == written
     known = recorded(RUN)
     assert known is not None and known.report == place.made_of(RUN, known)
     next((RUN / "figures").glob("*.svg")).unlink()

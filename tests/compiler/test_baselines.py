@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fairc import compiler, dsl
-from fairc.compiler.cells.grid import genuine
 from fairc.compiler.plan import Cell, parse_cell
 from fairc.compiler.plan.cells import cell_json
+from fairc.compiler.plan.identity import genuine
 from fairc.runtime.measurement.demand import demand_bps
 
 FILE = """fexp 1

@@ -13,8 +13,8 @@ import pytest
 
 from fairc.compiler import Cell, Plan, compile
 from fairc.compiler import compilation as module
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import cell_json, parse_cell
+from fairc.compiler.plan.identity import identity_of
 from fairc.compiler.schema import schema
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.model import Scenario

@@ -10,8 +10,8 @@ from specs import compilation_of, only_cell_of
 
 from fairc import dsl
 from fairc.compiler import Cell
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Interface, cell_json, parse_cell
+from fairc.compiler.plan.identity import identity_of
 from fairc.compiler.targets.containers import BRIDGE_MTU, bridge_options
 from fairc.dsl.core.diagnostics import Diagnostics
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload

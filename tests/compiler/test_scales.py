@@ -7,8 +7,8 @@ from specs import compilation_of
 
 from fairc import dsl
 from fairc.compiler import Cell
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import SAMPLE_EVERY_NS, cell_json
+from fairc.compiler.plan.identity import identity_of
 from fairc.compiler.targets import mininet
 from fairc.dsl.core.diagnostics import Severity
 

@@ -15,8 +15,8 @@ import pytest
 from storedcells import AXES, SERIES, failed, invalid, of, stored
 
 from fairc.cell.seeds import canonical, identity
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Cell
+from fairc.compiler.plan.identity import identity_of
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.run import analysis_pool, lock
+from fairc.runtime.run import sweep as sweeping
 from fairc.runtime.run.progress import Lines, NoProgress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
@@ -179,6 +182,34 @@ def test_an_engine_that_is_not_parallel_gets_one_cell_at_a_time(tmp_path: Path) 
             return raw
 
     assert sweep(tmp_path, Alone(pause_s=0.02), jobs=4) == Counts(valid=4)
+
+
+def test_an_interruption_waits_for_no_cell_that_has_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second cell waits for the first one's thread, and is cancelled."""
+    waited = list[bool]()
+
+    def interrupted(
+        futures: Iterable[Future[Any]], timeout: float | None = None, return_when: str = ""
+    ) -> object:
+        if return_when:
+            raise KeyboardInterrupt
+        waited.extend(future.cancelled() for future in futures)
+        return wait(futures, timeout)
+
+    monkeypatch.setattr(sweeping, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(tmp_path, FakeEngine(faults={1: "hang"}), jobs=1)
+    assert waited and not any(waited)
+
+
+def test_the_analysis_of_a_long_cell_can_be_stopped() -> None:
+    """It is a process; a thread would have to end by itself."""
+    requests = compilation_of(SPEC.replace("MEASURE", "goodput")).plan.requests
+    for longest_s, processes in ((analysis_pool.LONG_S - 1, 0), (analysis_pool.LONG_S, 1)):
+        with closing(analysis_pool.Analysts(1, 1, longest_s, requests)) as analysts:
+            assert len(analysts._processes) == processes
 
 
 def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:

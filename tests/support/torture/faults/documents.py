@@ -18,8 +18,8 @@ import hostile
 from specs import compilation_of
 
 from fairc.cell.seeds import canonical, identity
-from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import cell_json, parse_cell
+from fairc.compiler.plan.identity import identity_of
 from torture import inspection, network
 from torture.fault import Try, fault
 from torture.sandbox import Sandbox, no_report, preload
