@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         round_trips as round_trips,
     )
     from fairc.runtime.measurement.paths import Paths as Paths, Place as Place
-    from fairc.runtime.measurement.policing import policed as _policed_packets
+    from fairc.mechanisms.devices.policer.decisions import policed as _policed_packets
     from fairc.runtime.measurement.results import MetricValue as MetricValue
     from fairc.runtime.measurement.series import Curve as Curve
     from fairc.runtime.metrics.base import (
@@ -193,7 +193,7 @@ _PLACES = {
     "fairc.runtime.engines": "EngineKind",
     "fairc.runtime.engines.base": "RawResult refuse_images result:raw_result",
     "fairc.runtime.measurement.paths": "Paths Place",
-    "fairc.runtime.measurement.policing": "policed:policed_packets",
+    "fairc.mechanisms.devices.policer.decisions": "policed:policed_packets",
 }
 """Modules, and what of each is in the interface; `own:name` where it has another name here."""
 

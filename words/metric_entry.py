@@ -8,10 +8,12 @@ from typing import Literal
 
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Entry, Parameter
-from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, AnyName
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Flow, MetricRequest
 
+A_FLOW = AnyName("a flow")
+FLOW = Parameter("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 FROM = Parameter("from", A_TIME, "when measuring begins, instead of after the warm-up")
 TO = Parameter("to", A_POSITIVE_TIME, "when measuring ends, instead of with the cell")
 WINDOW = (FROM, TO)

@@ -12,10 +12,11 @@ import pytest
 from fairc.cell.links import TokenBucket
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
+from fairc.mechanisms.devices.policer.record import buckets_of
+from fairc.mechanisms.devices.policer.token_bucket import decide
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.measurement.token_buckets import decide
 from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
@@ -45,8 +46,8 @@ def test_the_set_up_is_as_planned(measured: Measurement) -> None:
 
 def test_the_kernel_drops_what_the_model_drops(measured: Measurement, folder: Path) -> None:
     after = json.loads((folder / "qdisc-after.json").read_text())
-    assert len(measured.token_buckets) == 2
-    for bucket in measured.token_buckets:
+    assert len(buckets_of(measured)) == 2
+    for bucket in buckets_of(measured):
         (clsact,) = [
             q
             for q in after[bucket.place[0]]
@@ -85,7 +86,7 @@ def test_no_time_sees_more_than_the_burst_and_the_rate(
     measured: Measurement, length_s: float
 ) -> None:
     """Of a bucket of depth b and rate r at most b + r t passes in any time t."""
-    for bucket in measured.token_buckets:
+    for bucket in buckets_of(measured):
         passed = bucket.packets.select(~bucket.dropped)
         before = np.concatenate(([0], np.cumsum(passed.frame_bytes)))
         ends = np.searchsorted(passed.time_ns, passed.time_ns + int(length_s * 1e9), side="right")
@@ -95,11 +96,13 @@ def test_no_time_sees_more_than_the_burst_and_the_rate(
 
 
 def test_another_bucket_makes_the_cell_invalid(measured: Measurement) -> None:
-    bucket, *others = measured.token_buckets
+    bucket, *others = buckets_of(measured)
     plan = TokenBucket(bucket.plan.rate_bps, bucket.plan.burst_bytes * 2)
     dropped = decide(plan, bucket.packets.time_ns, bucket.packets.frame_bytes)
     wrong = dataclasses.replace(bucket, dropped=dropped)
-    verdict, reasons = validity.judge(dataclasses.replace(measured, token_buckets=(wrong, *others)))
+    verdict, reasons = validity.judge(
+        dataclasses.replace(measured, devices={"policer": (wrong, *others)})
+    )
     assert verdict == "invalid"
     assert "token bucket" in reasons[0]
 

@@ -17,10 +17,7 @@ from specs import compilation_of
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest, Policer, Requests
-from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.measurement import load
-from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
-from fairc.runtime.measurement.policing import (
+from fairc.mechanisms.devices.policer.decisions import (
     ECN,
     LOSS,
     NOTHING,
@@ -32,6 +29,10 @@ from fairc.runtime.measurement.policing import (
     probability,
     uniform,
 )
+from fairc.mechanisms.devices.policer.record import policers_of
+from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.measurement import load
+from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 from fairc.runtime.validity import judge
 from fairc_fake.engine import FakeEngine
 
@@ -242,7 +243,7 @@ def test_who_costs_nothing_pays_nothing(made: tuple[Cell, Path]) -> None:
     measurement = load(cell, folder)
     verdict, reasons = judge(measurement)
     assert verdict == "valid", reasons
-    (one,) = measurement.policers
+    (one,) = policers_of(measurement)
     lost = one.decisions.echo > 0
     assert len(one.decisions) > 500 and not lost.any() and not one.decisions.dropped.any()
     assert {b: float(v[0]) for b, v in one.levels(np.array([1.0])).items()} == {0: 9, 1: 9, 2: 9}

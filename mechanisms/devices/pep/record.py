@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from fairc.cell.model import Cell, Pep
 from fairc.runtime.measurement.artefacts import Artefacts, field
+from fairc.runtime.measurement.devices import DeviceRecord
+from fairc.runtime.measurement.pcap import Capture
 
 ENDS = ("terminal", "gateway")
 
@@ -26,7 +28,7 @@ class ConnectionPool:
 
 
 @dataclass(frozen=True, slots=True)
-class PepRecord:
+class PepRecord(DeviceRecord):
     """A pair of proxies: its plan, and what each of its ends reported, by `terminal` and `gateway`.
 
     ready: ends whose pool was open. joined: connections that an end carried to its next leg.
@@ -39,7 +41,9 @@ class PepRecord:
     errors: tuple[str, ...]
 
 
-def load(artefacts: Artefacts, cell: Cell) -> tuple[PepRecord, ...]:
+def load(
+    artefacts: Artefacts, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
+) -> tuple[PepRecord, ...]:
     """Read what each pair of a cell reported. Raises ArtefactError."""
     return tuple(_load(artefacts, pep) for pep in cell.peps)
 

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.links import TokenBucket
-from fairc.compiler.plan import Cell
-
-from . import pcap
-from .artefacts import ArtefactError
-from .frame_times import bytes_per_s, factor
-from .selection import packets_of
+from fairc.cell.model import Cell
+from fairc.runtime.measurement import FlowRecord, Measurement, packets_of, pcap
+from fairc.runtime.measurement.artefacts import ArtefactError
+from fairc.runtime.measurement.devices import DeviceRecord
+from fairc.runtime.measurement.frame_times import bytes_per_s, factor
 
 Bools = NDArray[np.bool_]
 Place = tuple[str, str]
@@ -29,7 +28,7 @@ TICK_NS = 64
 
 
 @dataclass(frozen=True)
-class BucketRecord:
+class BucketRecord(DeviceRecord):
     """A token bucket: where its packets arrive, these, and which of them it must have dropped.
 
     capture: the name of the capture of its arrivals.
@@ -49,6 +48,20 @@ class BucketRecord:
             np.float64
         ) * 1e-9
         return after
+
+    @property
+    def dropped_packets(self) -> Mapping[str, Bools]:
+        """Those that it must have dropped."""
+        return {self.capture: self.dropped}
+
+    def passed(self, measurement: Measurement, flow: FlowRecord) -> float:
+        """Return the share of a flow's packets that it let through; all where none came."""
+        came = self.counted(measurement, flow)
+        return 1 - float((came & self.dropped).sum() / max(1, came.sum()))
+
+    def counted(self, measurement: Measurement, flow: FlowRecord) -> Bools:
+        """Return which packets are a flow's data that came while the cell is measured."""
+        return self.of_flow(measurement.cell, flow.plan.name) & measurement.counts(self.arrival_s)
 
     def of_flow(self, cell: Cell, name: str) -> Bools:
         """Return which packets are a flow's data."""
@@ -98,8 +111,3 @@ def decide(
         else:
             dropped[number] = True
     return dropped
-
-
-def dropped_packets(records: tuple[BucketRecord, ...]) -> Mapping[str, Bools]:
-    """Return, by capture name, which packets never got past a bucket."""
-    return {record.capture: record.dropped for record in records}
