@@ -23,6 +23,7 @@ from itertools import groupby
 from . import document, roles
 from .batch import divided, node_lines, route_line, word
 from .conductor import MOST_PATIENCE_NS
+from .devices import Device, Site
 from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
@@ -51,7 +52,7 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Capture, Cell, Flow, Node
+from .model import Capture, Cell, Node
 from .modules import KernelModule
 from .observation import MOST_PINGING_NS, PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
@@ -111,7 +112,7 @@ def expand(
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
     clock = slack_ns, epoch_ns
-    qdiscs = {node.name: divided(list(_qdiscs(node, cell.flows, at, clock))) for node in cell.nodes}
+    qdiscs = {node.name: divided(list(_qdiscs(node, cell, at, clock))) for node in cell.nodes}
     read = reading(cell)
     flows = [flow for flow in cell.flows if not flow.workload.runs_commands]
     tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
@@ -159,7 +160,7 @@ def expand(
         proxies=[
             program for pep in cell.peps for program in roles.proxies(pep, _syn_retries(cell))
         ],
-        policers=list(_policers(cell, at, read)),
+        devices=list(_devices(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
         patience_ns=_patience_ns(cell, epoch_ns),
         servers=[roles.server(flow, cell) for flow in flows],
@@ -178,14 +179,14 @@ def _lookup(cell: Cell) -> _Lookup:
     return _Lookup(interfaces, peers, lower(cell))
 
 
-def _qdiscs(
-    node: Node, flows: Sequence[Flow], at: _Lookup, clock: tuple[int, int | None]
-) -> Iterator[str]:
+def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) -> Iterator[str]:
     """Yield the lines of tc of a node; clock: how late its timers are, and the epoch, ns."""
     for interface in node.interfaces:
         yield from egress_lines(interface, *clock)
-        yield from ingress_lines(interface)
-    yield from marking_lines(node, flows)
+        yield from ingress_lines(
+            interface, device_filters(cell.devices, (node.name, interface.name))
+        )
+    yield from marking_lines(node, cell.flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
             yield from lower_lines(upper, netems)
@@ -277,12 +278,16 @@ def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
         )
 
 
-def _policers(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
-    by_name = {flow.name: flow for flow in cell.flows}
-    for policer in cell.policers:
-        out = (policer.node, policer.egress)
-        mtu = at.interfaces[policer.node, policer.ingress].mtu
-        yield roles.policer(policer, by_name, _macs(out, at), mtu, read)
+def device_filters(devices: Sequence[Device], place: Place) -> list[str]:
+    """Return the filters of devices for packets that arrive by an interface."""
+    here = (each for each in devices if (each.node, each.ingress) == place and each.actions)
+    return [f"matchall action {each.actions}" for each in here]
+
+
+def _devices(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
+    site = Site(at.interfaces, lambda place: _macs(place, at), read)
+    for device in cell.devices:
+        yield from device.forwarders(cell, site)
 
 
 def _tunnels(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
@@ -451,6 +456,6 @@ def _refuse(made: Document) -> None:
         for _ in node_lines(node):
             pass
     programs = [*made["captures"], *made["proxies"], *made["servers"], *made["clients"]]
-    for program in (*programs, *made["policers"], *made["tunnels"]):
+    for program in (*programs, *made["devices"], *made["tunnels"]):
         if not _FILE.fullmatch(program["name"]):
             raise ValueError(f"not a name: {program['name']!r}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .document import Forwarder, Program
 from .frames import frame_bytes
 from .links import Interface
-from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer, Tunnel
+from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Tunnel
 from .reading import Reading
 from .seeds import stream_seed
 
@@ -114,54 +114,13 @@ def proxies(pep: Pep, syn_retries: int) -> Iterator[Program]:
         )
 
 
-def policer(
-    policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int, read: Reading
-) -> Forwarder:
-    """Return a policer.
-
-    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its
-    link.
-    """
-    description = {
-        "policer": policer.name,
-        "ingress": policer.ingress,
-        "egress": policer.egress,
-        "next_mac": macs[0],
-        "own_mac": macs[1],
-        "mtu": mtu,
-        "buckets": max(1, len(policer.buckets)),
-        "policed": [
-            {
-                "address": flows[each.flow].address,
-                "port": flows[each.flow].port,
-                "bucket": each.bucket,
-            }
-            for each in policer.policed
-        ],
-        "rate": policer.rate,
-        "depth": policer.depth,
-        "harshness": policer.harshness,
-        "charge": policer.charge,
-        "feedback": policer.feedback,
-        "seed": policer.seed,
-        "times": f"{policer.name}.policer.times",
-        "read_every_ns": read.every_ns,
-    }
-    return Forwarder(
-        name=f"{policer.name}.policer",
-        node=policer.node,
-        role="policer",
-        description=description,
-        ingress=policer.ingress,
-    )
-
-
 def tunnel_end(
     tunnel: Tunnel, node: str, ends: tuple[Interface, Interface], macs: tuple[str, str]
 ) -> Forwarder:
     """Return one end of a tunnel, at a node.
 
-    ends: its interface, and that of the other end. macs: as of a policer.
+    ends: its interface, and that of the other end. macs: of what leaves it: the neighbour's, and
+    its own.
     """
     own, other = ends
     description = {
@@ -334,7 +293,7 @@ def count(cell: Cell) -> int:
         1
         + len(cell.captures)
         + 2 * len(cell.peps)
-        + len(cell.policers)
+        + sum(len(device.programs) for device in cell.devices)
         + 2 * len(cell.tunnels)
         + 2 * len(cell.flows)
         + len(changing)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         Interface as Interface,
         MetricRequest as MetricRequest,
         Pep as Pep,
-        Policer as Policer,
         Qdisc as Qdisc,
         Queue as Queue,
     )
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
         round_trips as round_trips,
     )
     from fairc.runtime.measurement.paths import Paths as Paths, Place as Place
+    from fairc.mechanisms.devices.policer.cell import Policer as Policer
     from fairc.mechanisms.devices.policer.decisions import policed as _policed_packets
     from fairc.runtime.measurement.results import MetricValue as MetricValue
     from fairc.runtime.measurement.series import Curve as Curve
@@ -161,8 +161,9 @@ _PLACES = {
     "fairc.mechanisms.queues.discipline": "SIZE:QUEUE_SIZE Discipline LinkQueue",
     # The plan: cells, and what is in one.
     "fairc.compiler.plan": (
-        "Capture Cell FigureRequest Flow Interface MetricRequest Pep Policer Qdisc Queue"
+        "Capture Cell FigureRequest Flow Interface MetricRequest Pep Qdisc Queue"
     ),
+    "fairc.mechanisms.devices.policer.cell": "Policer",
     "fairc.mechanisms.queues.codel.cell": "CoDel",
     "fairc.mechanisms.queues.fifo.cell": "Fifo",
     "fairc.mechanisms.queues.fq_codel.cell": "FqCoDel",

@@ -48,15 +48,15 @@ class FlowPath:
 
     bottleneck: the slowest interface, None if there is none. passed: all interfaces that its data
     leaves by. in_host: whether the bottleneck's queue is in a host, where no capture sees a packet
-    before it. policed: whether a policer reads it; by_congestion: whether that counts congestion.
+    before it. devices: the kinds of those in its way; readers: of those that read its packets.
     """
 
     flow: Flow
     bottleneck: Place | None
     passed: tuple[Place, ...]
     in_host: bool
-    policed: bool
-    by_congestion: bool
+    devices: frozenset[str]
+    readers: frozenset[str]
 
 
 Lacks = Callable[[str, Sequence[FlowPath]], str]

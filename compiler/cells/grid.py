@@ -123,10 +123,7 @@ class Blueprint:
             seed=seed,
             nodes=tuple(_seeded(node, seed) for node in shared.nodes),
             flows=flows,
-            policers=tuple(
-                replace(policer, seed=stream_seed(seed, "policer", policer.name))
-                for policer in shared.policers
-            ),
+            devices=tuple(device.seeded(seed) for device in shared.devices),
             deadline_ns=shared.deadline_ns + self._later_ns([f.starts_ns for f in flows], draws),
         )
         if self._is_checked:
@@ -194,10 +191,7 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
             replace(pep, ports=tuple(port for port in pep.ports if port in ports))
             for pep in cell.peps
         ),
-        policers=tuple(
-            replace(policer, policed=tuple(one for one in policer.policed if one.flow in names))
-            for policer in cell.policers
-        ),
+        devices=tuple(device.of_flows(names) for device in cell.devices),
     )
 
 
@@ -209,9 +203,9 @@ def identity_of(cell: plan.Cell) -> str:
     order, and fields added to the plan later, where they are not used: cells keep their ids.
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
-    policers: Any = {"__all__": {"source": True}} if cell.policers else True
+    devices: Any = {"__all__": {"source": True}} if cell.devices else True
     tunnels: Any = {"__all__": {"source": True}} if cell.tunnels else True
-    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers, "tunnels": tunnels}
+    left_out = NOT_IN_IDENTITY | {"peps": peps, "devices": devices, "tunnels": tunnels}
     return identity(plan.cell_json(cell, left_out))
 
 

@@ -23,7 +23,6 @@ from fairc.cell.links import (
     Impairment,
     Interface,
     Shaper,
-    TokenBucket,
 )
 from fairc.cell.model import (
     SAMPLE_EVERY_NS,
@@ -33,8 +32,6 @@ from fairc.cell.model import (
     Flow,
     Node,
     Pep,
-    Policed,
-    Policer,
     Route,
     RouteChange,
     Subflow,
@@ -110,8 +107,6 @@ __all__ = [
     "PageObject",
     "Pep",
     "Plan",
-    "Policed",
-    "Policer",
     "Precision",
     "Qdisc",
     "Queue",
@@ -125,7 +120,6 @@ __all__ = [
     "ShownQuantity",
     "Statistic",
     "Subflow",
-    "TokenBucket",
     "TransportOptions",
     "Tunnel",
     "Workload",

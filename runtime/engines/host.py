@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
-from fairc.cell.expansion import lower
+from fairc.cell.expansion import device_filters, lower
 from fairc.cell.links import arriving_filters
 from fairc.cell.queues import disciplines
 from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
@@ -185,6 +185,8 @@ def filters_of(cell: Cell) -> list[str]:
     for interface in (each for node in cell.nodes for each in node.interfaces):
         found |= set(arriving_filters(interface))
         found |= interface.queue.filters if interface.queue is not None else frozenset()
+    for device in cell.devices:
+        found |= set(device_filters([device], (device.node, device.ingress)))
     return sorted(found)
 
 

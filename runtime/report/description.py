@@ -227,7 +227,9 @@ def _ranges(scenes: list[Cell]) -> str:
 def _traits(scenes: list[Cell]) -> list[str]:
     """Return what links do beyond rate, delay, loss and queue, as far as any link does it."""
     interfaces = [i for scene in scenes for node in scene.nodes for i in node.interfaces]
-    return [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
+    traits = [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
+    devices = (device for scene in scenes for device in scene.devices)
+    return [*traits, *dict.fromkeys(device.trait for device in devices if device.trait)]
 
 
 def _ever(attribute: str, interface: Interface) -> set[Any]:
@@ -243,7 +245,6 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "jitter": lambda i: any(_ever("jitter_ns", i)),
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
-    "a policer": lambda i: i.arriving_bucket is not None,
     "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",

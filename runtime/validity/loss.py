@@ -103,7 +103,8 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
     bottlenecks = {queue.place for queue in measurement.queues}
     if not measurement.captured:  # then nothing but its drops is known of any other one
         bottlenecks |= {place for place, each in interfaces if each.bottleneck}
-    dropping = {place for place, each in interfaces if each.arriving_bucket or each.arriving_losses}
+    dropping = {place for place, each in interfaces if each.arriving_losses}
+    dropping |= {(each.node, each.ingress) for each in measurement.cell.devices if each.actions}
     flows = measurement.cell.flows
     times_ns = (None, *measurement.paths.reroutings_ns)
     ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))

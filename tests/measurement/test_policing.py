@@ -16,7 +16,8 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import MetricRequest, Policer, Requests
+from fairc.compiler.plan import MetricRequest, Requests
+from fairc.mechanisms.devices.policer.cell import Policer
 from fairc.mechanisms.devices.policer.decisions import (
     ECN,
     LOSS,
@@ -225,7 +226,9 @@ def packets(*rows: dict[str, int]) -> Packets:
 
 def test_an_ece_after_the_last_packet_stays_unexposed(made: tuple[Cell, Path]) -> None:
     cell, _ = made
-    rule = replace(cell.policers[0], feedback="classic")
+    (plan,) = cell.devices
+    assert isinstance(plan, Policer)
+    rule = replace(plan, feedback="classic")
     flows = {flow.name: flow for flow in cell.flows}
     ours = flows[rule.policed[1].flow]
     server = {"source": int(IPv4Address(ours.address)), "source_port": ours.port}
@@ -286,7 +289,7 @@ def test_a_policer_that_did_otherwise_is_found_out(
     words: str,
 ) -> None:
     cell, folder = copied
-    file = folder / f"{cell.policers[0].name}.policer.ndjson"
+    file = folder / f"{cell.devices[0].name}.policer.ndjson"
     lines = change([json.loads(line) for line in file.read_text().splitlines()])
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdict, reasons = judge(load(cell, folder))
@@ -296,7 +299,7 @@ def test_a_policer_that_did_otherwise_is_found_out(
 
 def test_times_far_from_the_captures_are_found_out(copied: tuple[Cell, Path]) -> None:
     cell, folder = copied
-    file = folder / f"{cell.policers[0].name}.policer.times"
+    file = folder / f"{cell.devices[0].name}.policer.times"
     times = np.frombuffer(file.read_bytes(), "<i8").copy()
     times[-1] += 5_000_000
     file.write_bytes(times.tobytes())

@@ -15,8 +15,10 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.model import Cell, Policer
+from fairc.cell.model import Cell
 from fairc.runtime.measurement.pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
+
+from .cell import Policer
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]

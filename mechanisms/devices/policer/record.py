@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.model import Cell, Policer
+from fairc.cell.model import Cell
 from fairc.runtime.measurement import FlowRecord, Measurement, pcap
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, field
 from fairc.runtime.measurement.devices import DeviceRecord
 from fairc.runtime.measurement.queues import QueueRecord
 
 from . import token_bucket
+from .cell import Policer
 from .decisions import ECHOES, CapturedPackets, Decisions, decide, levels, policed
 from .token_bucket import BucketRecord
 
@@ -138,7 +139,11 @@ def load(
     artefacts: Artefacts, cell: Cell, captures: Mapping[str, pcap.Capture], epoch_ns: int
 ) -> tuple[PolicerRecord | BucketRecord, ...]:
     """Read the logs of all policers, and compute what each must have done. Raises ArtefactError."""
-    policers = [_load(artefacts, cell, captures, epoch_ns, one) for one in cell.policers]
+    policers = [
+        _load(artefacts, cell, captures, epoch_ns, one)
+        for one in cell.devices
+        if isinstance(one, Policer)
+    ]
     return (*policers, *token_bucket.load(cell, captures, epoch_ns))
 
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.links import TokenBucket
 from fairc.cell.model import Cell
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of, pcap
 from fairc.runtime.measurement.artefacts import ArtefactError
 from fairc.runtime.measurement.devices import DeviceRecord
 from fairc.runtime.measurement.frame_times import bytes_per_s, factor
+
+from .cell import TokenBucket
 
 Bools = NDArray[np.bool_]
 Place = tuple[str, str]
@@ -76,23 +77,16 @@ def load(
     if cell.captured == "none":
         return ()
     found = []
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            bucket = interface.arriving_bucket
-            if bucket is None:
-                continue
-            place = node.name, interface.name
-            names = [c.name for c in cell.captures if (c.node, c.interface) == place]
-            names = [name for name in names if name in captures]
-            if not names:
-                raise ArtefactError(f"the plan does not capture what comes to {'/'.join(place)}")
-            packets = captures[names[0]].packets
-            dropped = decide(bucket, packets.time_ns, packets.frame_bytes)
-            found.append(
-                BucketRecord(
-                    bucket, place, names[0], packets, dropped & (packets.ip_bytes > 0), epoch_ns
-                )
-            )
+    for bucket in (each for each in cell.devices if isinstance(each, TokenBucket)):
+        place = bucket.node, bucket.ingress
+        names = [c.name for c in cell.captures if (c.node, c.interface) == place]
+        names = [name for name in names if name in captures]
+        if not names:
+            raise ArtefactError(f"the plan does not capture what comes to {'/'.join(place)}")
+        packets = captures[names[0]].packets
+        dropped = decide(bucket, packets.time_ns, packets.frame_bytes)
+        dropped &= packets.ip_bytes > 0
+        found.append(BucketRecord(bucket, place, names[0], packets, dropped, epoch_ns))
     return tuple(found)
 
 

@@ -58,8 +58,9 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         for end in PROXIES:
             _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
             (folder / f"{pep.name}.{end}.err").write_bytes(b"")
-    for policer in cell.policers:
-        _policer(cell, policer, folder)
+    for device in cell.devices:
+        if isinstance(device, Policer):
+            _policer(cell, device, folder)
     ticks = _every(trace.ended_ns)
     busy = EVERY_NS // 20
     _lines(
@@ -95,7 +96,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
     names += [f"{pep.name}.{end}" for pep in cell.peps for end in PROXIES]
-    names += [f"{policer.name}.policer" for policer in cell.policers]
+    names += [name for device in cell.devices for name in device.programs]
     _json(
         folder / "cell.json",
         {
