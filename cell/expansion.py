@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from . import document, roles
@@ -34,10 +35,9 @@ from .hosts import (
     modules,
     multipath,
     multipath_interfaces,
-    pep_routes,
-    pep_rules,
     static_routes,
     sysctls,
+    way_to,
     window_bytes,
 )
 from .links import (
@@ -130,13 +130,13 @@ def expand(
             nodes=[
                 document.Node(
                     name=word(node.name),
-                    sysctls=sysctls(node, cell.flows, cell.peps, cell.saves_metrics),
+                    sysctls=sysctls(node, cell.flows, cell.devices, cell.saves_metrics),
                     interfaces=[_interface(node, each, at, cell) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),
                     rules=[
-                        *pep_rules(node, cell.peps),
-                        *connection_rules(node, cell.flows, cell.peps),
+                        *(rule for device in cell.devices for rule in device.rules(node)),
+                        *connection_rules(node, cell.flows, cell.devices),
                     ],
                     **multipath(node, cell.flows),
                     qdiscs=qdiscs[node.name][0],
@@ -146,7 +146,7 @@ def expand(
             ],
             cables=[(_end(cable.a, at), _end(cable.b, at)) for cable in cell.cables],
         ),
-        modules=modules(cell.flows, cell.peps),
+        modules=modules(cell.flows, cell.devices),
         window_bytes=window_bytes(cell.flows),
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
@@ -157,9 +157,7 @@ def expand(
         ],
         pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
-        proxies=[
-            program for pep in cell.peps for program in roles.proxies(pep, _syn_retries(cell))
-        ],
+        proxies=[proxy for device in cell.devices for proxy in device.proxies(_syn_retries(cell))],
         devices=list(_devices(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
         patience_ns=_patience_ns(cell, epoch_ns),
@@ -196,7 +194,7 @@ def _lead_ns(cell: Cell) -> int:
     """Return how long before the epoch the first program starts, ns."""
     return (
         LEAD_NS
-        + PROXY_LEAD_NS * bool(cell.peps)
+        + PROXY_LEAD_NS * cell.is_split
         + BROWSER_LEAD_NS * sum(flow.browser for flow in cell.flows)
         + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
         + max(flow.workload.lead_ns for flow in cell.flows)
@@ -280,8 +278,8 @@ def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
 
 def device_filters(devices: Sequence[Device], place: Place) -> list[str]:
     """Return the filters of devices for packets that arrive by an interface."""
-    here = (each for each in devices if (each.node, each.ingress) == place and each.actions)
-    return [f"matchall action {each.actions}" for each in here]
+    here = (each.arriving[place] for each in devices if place in each.arriving)
+    return [f"matchall action {actions}" for actions in here]
 
 
 def _devices(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
@@ -397,19 +395,20 @@ def _routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
         via = at.peers[node.name, interface.name].ip
         yield document.Route(destination="10.0.0.0/8", via=via, table=SOURCE_TABLES + number)
     yield from _connection_routes(node, cell, at)
-    yield from pep_routes(node, cell.peps)
+    for device in cell.devices:
+        yield from device.routes(node, partial(way_to, node))
 
 
 def _connection_routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
     next_hops = {each.name: at.peers[node.name, each.name].ip for each in node.interfaces}
-    return connection_routes(node, cell.flows, cell.peps, next_hops)
+    return connection_routes(node, cell.flows, cell.devices, next_hops)
 
 
 def _patience_ns(cell: Cell, epoch_ns: int | None) -> int:
     """Return how long the connections between proxies may take until they are open, ns: in real
     time about two RTTs at first; in virtual time waiting is free.
     """
-    if not cell.peps:
+    if not cell.is_split:
         return 0
     if epoch_ns is not None:
         return MOST_PATIENCE_NS
@@ -420,7 +419,7 @@ def most_preparation_s(cell: Cell) -> float:
     """Return how long losses may delay the epoch of a cell in real time, s: pings that do not come
     back, and proxies that start again.
     """
-    proxies_ns = 2 * (MOST_PATIENCE_NS + _patience_ns(cell, None)) if cell.peps else 0
+    proxies_ns = 2 * (MOST_PATIENCE_NS + _patience_ns(cell, None)) if cell.is_split else 0
     return (MOST_PINGING_NS + proxies_ns) / 1e9
 
 

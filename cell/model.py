@@ -322,39 +322,6 @@ class Capture(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pep(Part):
-    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link
-    (docs/build/endpoints.md).
-
-    terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
-    gateway_address: those of their interfaces on the link between them, where the middle
-    connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
-    are intercepted; all other traffic is forwarded unchanged.
-    mtu: of the link between them; left out where it is 1500.
-    pool: number of middle connections kept open for clients. window_bytes: the window with
-    which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
-    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer
-    of each of the three connections. source: `file:line` of the statement that it comes from.
-    """
-
-    name: FlowName
-    terminal: NodeName
-    gateway: NodeName
-    terminal_address: Address
-    gateway_address: Address
-    port: Port
-    ports: Annotated[tuple[Port, ...], Range(0, 10_000)]
-    cca: CcaName
-    cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
-    pool: Many
-    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
-    window_bytes: Buffer
-    rate_bps: tuple[Rate, Rate]
-    buffer_bytes: Buffer
-    source: Line = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tunnel(Part):
     """A tunnel between two routers: packets in packets (definition: docs/learn/links.md).
 
@@ -385,7 +352,7 @@ class Cell(Part):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, `baselines`, every `source`, and `peps`, `devices` and `tunnels` where
+    `bindings`, `captures`, `baselines`, every `source`, and `devices` and `tunnels` where
     there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: the condition on which the cell ends.
@@ -420,7 +387,6 @@ class Cell(Part):
     cables: Annotated[tuple[Cable, ...], Range(low=1)]
     flows: Annotated[tuple[Flow, ...], Range(low=1)]
     captures: tuple[Capture, ...] = ()
-    peps: tuple[Pep, ...] = ()
     devices: tuple[AnyDevice, ...] = field(default=(), metadata=UNLESS_EMPTY)
     tunnels: tuple[Tunnel, ...] = field(default=(), metadata=UNLESS_EMPTY)
     warmup_ns: TimeNs = 0
@@ -449,6 +415,11 @@ class Cell(Part):
         for flow in self.flows:
             yield flow.workload
         yield from self.devices
+
+    @property
+    def is_split(self) -> bool:
+        """Whether a device splits TCP connections."""
+        return any(device.splits for device in self.devices)
 
     @property
     def queues(self) -> Iterator[Queue]:

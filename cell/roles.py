@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .document import Forwarder, Program
-from .frames import frame_bytes
 from .links import Interface
-from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Tunnel
+from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Tunnel
 from .reading import Reading
 from .seeds import stream_seed
 
@@ -85,33 +84,6 @@ def client(flow: Flow, cell: Cell, read: Reading) -> Program:
         first = cell.repetition == 1
         role, description["own_time"] = BROWSER, {"quic": _quic(flow)} if first else None
     return Program(name=name, node=flow.client, role=role, description=description)
-
-
-def proxies(pep: Pep, syn_retries: int) -> Iterator[Program]:
-    """Yield the two ends of a split connection.
-
-    The rate is that of the link on the wire; a proxy gets the part of it that is IP. syn_retries:
-    how often a SYN is sent again before another connection is opened.
-    """
-    ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
-    for end, node, rate_bps in ends:
-        description = {
-            "flow": pep.name,
-            "listen_ports": list(pep.ports),
-            "terminal_address": pep.terminal_address,
-            "gateway_address": pep.gateway_address,
-            "port": pep.port,
-            "cca": pep.cca,
-            "pool": pep.pool,
-            "window_bytes": pep.window_bytes,
-            "rate_bps": rate_bps * pep.mtu // frame_bytes(pep.mtu),
-            "buffer_bytes": pep.buffer_bytes,
-            "syn_retries": syn_retries,
-            "sample_every_ns": SAMPLE_EVERY_NS,
-        }
-        yield Program(
-            name=f"{pep.name}.{end}", node=node, role=f"pep-{end}", description=description
-        )
 
 
 def tunnel_end(
@@ -292,7 +264,6 @@ def count(cell: Cell) -> int:
     return (
         1
         + len(cell.captures)
-        + 2 * len(cell.peps)
         + sum(len(device.programs) for device in cell.devices)
         + 2 * len(cell.tunnels)
         + 2 * len(cell.flows)

@@ -132,11 +132,7 @@ def passing_bps(cell: Cell) -> dict[tuple[str, str], int]:
     slowest device on the ways of its flows.
     """
     rates = rates_bps(cell)
-    limits = {
-        (device.node, device.ingress): device.limit_bps
-        for device in cell.devices
-        if device.limit_bps is not None
-    }
+    limits = {place: bps for each in cell.devices for place, bps in each.limits_bps.items()}
     if not limits:
         return rates
     neighbours: dict[str, list[str]] = defaultdict(list)
@@ -210,7 +206,7 @@ def losing_s(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
 
     lossy: of `lossy_links`.
     """
-    if not lossy or flow.transport == "udp" or cell.peps or flow.workload.pauses:
+    if not lossy or flow.transport == "udp" or cell.is_split or flow.workload.pauses:
         return 0.0
     packets = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
     loss, rtt_s = random_loss(cell, flow, lossy), flow.base_rtt_ns / 1e9

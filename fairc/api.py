@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         Flow as Flow,
         Interface as Interface,
         MetricRequest as MetricRequest,
-        Pep as Pep,
         Qdisc as Qdisc,
         Queue as Queue,
     )
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
         round_trips as round_trips,
     )
     from fairc.runtime.measurement.paths import Paths as Paths, Place as Place
+    from fairc.mechanisms.devices.pep.cell import Pep as Pep
     from fairc.mechanisms.devices.policer.cell import Policer as Policer
     from fairc.mechanisms.devices.policer.decisions import policed as _policed_packets
     from fairc.runtime.measurement.results import MetricValue as MetricValue
@@ -160,9 +160,8 @@ _PLACES = {
     "fairc.words.ccas": "TCP_CCAS",
     "fairc.mechanisms.queues.discipline": "SIZE:QUEUE_SIZE Discipline LinkQueue",
     # The plan: cells, and what is in one.
-    "fairc.compiler.plan": (
-        "Capture Cell FigureRequest Flow Interface MetricRequest Pep Qdisc Queue"
-    ),
+    "fairc.compiler.plan": ("Capture Cell FigureRequest Flow Interface MetricRequest Qdisc Queue"),
+    "fairc.mechanisms.devices.pep.cell": "Pep",
     "fairc.mechanisms.devices.policer.cell": "Policer",
     "fairc.mechanisms.queues.codel.cell": "CoDel",
     "fairc.mechanisms.queues.fifo.cell": "Fifo",

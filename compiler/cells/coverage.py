@@ -112,7 +112,7 @@ def _paths(blueprint: Blueprint) -> list[FlowPath]:
             frozenset(
                 device.kind
                 for device in shared.devices
-                if any(egress.place == (device.node, device.egress) for egress in path.data)
+                if any(egress.place == device.front for egress in path.data)
             ),
             frozenset(device.kind for device in shared.devices if device.reads(flow.name)),
         )

@@ -170,7 +170,6 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
     The network stays: hosts that have nothing to send are quiet.
     """
     flows = tuple(flow for flow in cell.flows if flow.name in names)
-    ports = {flow.port for flow in flows}
     own, every = (
         {place for flow in some for place in (flow.bottleneck, *flow.further_bottlenecks)}
         for some in (flows, cell.flows)
@@ -187,11 +186,7 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
             if capture.node not in others and capture.queue not in gone
             if capture.queue[0] not in others
         ),
-        peps=tuple(
-            replace(pep, ports=tuple(port for port in pep.ports if port in ports))
-            for pep in cell.peps
-        ),
-        devices=tuple(device.of_flows(names) for device in cell.devices),
+        devices=tuple(device.of_flows(flows) for device in cell.devices),
     )
 
 
@@ -202,10 +197,9 @@ def identity_of(cell: plan.Cell) -> str:
     comment added to a file changes no cell), the bindings, which `configuration` represents in any
     order, and fields added to the plan later, where they are not used: cells keep their ids.
     """
-    peps: Any = {"__all__": {"source": True}} if cell.peps else True
     devices: Any = {"__all__": {"source": True}} if cell.devices else True
     tunnels: Any = {"__all__": {"source": True}} if cell.tunnels else True
-    left_out = NOT_IN_IDENTITY | {"peps": peps, "devices": devices, "tunnels": tunnels}
+    left_out = NOT_IN_IDENTITY | {"devices": devices, "tunnels": tunnels}
     return identity(plan.cell_json(cell, left_out))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fairc import mechanisms
 from fairc.cell.devices import Device
 from fairc.compiler import plan
 from fairc.dsl.model import LinkDevice
@@ -17,10 +18,15 @@ Queues = Mapping[Egress, plan.Queue]
 
 
 def lower_devices(
-    wiring: Wiring, queues: Queues, traffic: Traffic, report: Report
+    wiring: Wiring, queues: Queues, traffic: Traffic, ports: Mapping[str, int], report: Report
 ) -> tuple[Device, ...]:
-    """Return the devices, still without what a seed decides."""
-    found = []
+    """Return the devices, still without what a seed decides: those of the whole network, then those
+    in front of queues. ports: of the flows, by name.
+    """
+    found: list[Device] = []
+    for lowering in mechanisms.load("devices", "lowering"):
+        if hasattr(lowering, "of_network"):
+            found += lowering.of_network(wiring, queues, traffic, ports, report)
     for egress, device in devices_of(wiring):
         lowering = find("devices", device.noun, "lowering")
         assert lowering is not None

@@ -13,7 +13,7 @@ from fairc.cell.batch import word
 from fairc.cell.devices import Device
 from fairc.cell.expansion import expand
 from fairc.cell.links import Interface
-from fairc.cell.model import Capture, Cell, Flow, Pep
+from fairc.cell.model import Capture, Cell, Flow
 
 from . import runner
 from .rendering import comment
@@ -107,7 +107,7 @@ def comment_of(part: object) -> str:
     if isinstance(part, Capture):
         shown = f"{part.point} of the bottleneck {'/'.join(part.queue)}"
         return comment(MEANINGS.get(part.point, shown))
-    if isinstance(part, Flow | Pep | Device):
+    if isinstance(part, Flow | Device):
         return comment(part.source)
     if isinstance(part, Interface) and (part.shaper or part.impairment):
         return comment(part.source)

@@ -176,7 +176,10 @@ def ccas(cell: Cell) -> list[str]:
         for f in cell.flows
         if f.transport in ("tcp", "web") and not (f.cca_object or f.cca_module)
     )
-    return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
+    return sorted(
+        {flow.cca for flow in kernels if flow.cca}
+        | {cca for each in cell.devices for cca in each.ccas}
+    )
 
 
 def filters_of(cell: Cell) -> list[str]:
@@ -186,7 +189,7 @@ def filters_of(cell: Cell) -> list[str]:
         found |= set(arriving_filters(interface))
         found |= interface.queue.filters if interface.queue is not None else frozenset()
     for device in cell.devices:
-        found |= set(device_filters([device], (device.node, device.ingress)))
+        found |= {text for place in device.arriving for text in device_filters([device], place)}
     return sorted(found)
 
 

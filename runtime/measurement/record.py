@@ -472,7 +472,7 @@ class Measurement:
 
     def split(self, flow: FlowRecord) -> bool:
         """Return whether proxies split the TCP connections of a flow."""
-        return any(flow.plan.port in pep.ports for pep in self.cell.peps)
+        return any(flow.plan.port in device.split_ports for device in self.cell.devices)
 
     def unseen(self, flow: FlowRecord) -> bool:
         """Return whether a flow's packets at the bottleneck cannot be identified.
@@ -480,7 +480,8 @@ class Measurement:
         That is so if it shares its proxies with other flows, or there are no captures.
         """
         return not self.captured or any(
-            flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps
+            flow.plan.port in device.split_ports and len(device.split_ports) > 1
+            for device in self.cell.devices
         )
 
     def capacity_bits(self, flow: FlowRecord, edges_s: Floats) -> Floats:

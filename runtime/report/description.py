@@ -163,8 +163,7 @@ def _network(scene: Cell) -> str:
     rate, queue = _bottleneck(scene)
     link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
-    if scene.peps:
-        parts.append("a PEP that splits TCP connections")
+    parts += dict.fromkeys(device.sentence for device in scene.devices if device.sentence)
     headers = sorted({tunnel.header_bytes for tunnel in scene.tunnels})
     if headers:
         parts.append(f"a tunnel of {listed([quantity(each, 'B') for each in headers])} a packet")

@@ -113,7 +113,7 @@ def is_steady(cell: Cell) -> bool:
     expects: over UDP, or where a link changes.
     """
     changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
-    if cell.peps or cell.devices or cell.tunnels or changing:
+    if cell.devices or cell.tunnels or changing:
         return False
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False

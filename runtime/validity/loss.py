@@ -104,7 +104,7 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
     if not measurement.captured:  # then nothing but its drops is known of any other one
         bottlenecks |= {place for place, each in interfaces if each.bottleneck}
     dropping = {place for place, each in interfaces if each.arriving_losses}
-    dropping |= {(each.node, each.ingress) for each in measurement.cell.devices if each.actions}
+    dropping |= {place for each in measurement.cell.devices for place in each.arriving}
     flows = measurement.cell.flows
     times_ns = (None, *measurement.paths.reroutings_ns)
     ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))

@@ -273,12 +273,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fairc.cell.devices import DEVICE_KINDS, Device
+from fairc.cell.devices import DEVICE_KINDS, FrontDevice
 
 
 @DEVICE_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sieve(Device):
+class Sieve(FrontDevice):
     """A sieve."""
 
     kind: Literal["sieve"] = "sieve"

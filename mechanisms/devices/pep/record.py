@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairc.cell.model import Cell, Pep
+from fairc.cell.model import Cell
 from fairc.runtime.measurement.artefacts import Artefacts, field
 from fairc.runtime.measurement.devices import DeviceRecord
 from fairc.runtime.measurement.pcap import Capture
+
+from .cell import Pep
 
 ENDS = ("terminal", "gateway")
 
@@ -45,7 +47,7 @@ def load(
     artefacts: Artefacts, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
 ) -> tuple[PepRecord, ...]:
     """Read what each pair of a cell reported. Raises ArtefactError."""
-    return tuple(_load(artefacts, pep) for pep in cell.peps)
+    return tuple(_load(artefacts, pep) for pep in cell.devices if isinstance(pep, Pep))
 
 
 def _load(artefacts: Artefacts, pep: Pep) -> PepRecord:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fairc.cell.devices import DEVICE_KINDS, Device, Site
+from fairc.cell.devices import DEVICE_KINDS, FrontDevice, Site
 from fairc.cell.document import Forwarder
 from fairc.cell.frames import ETHERNET_BYTES
-from fairc.cell.model import Cell, Node
+from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.numbers import Buffer, PacketRate, Range, Rate, Seed, Small, Tokens
 from fairc.cell.part import Part
 from fairc.cell.seeds import stream_seed
@@ -29,7 +29,7 @@ class Policed(Part):
 
 @DEVICE_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policer(Device):
+class Policer(FrontDevice):
     """A congestion policer with a token bucket for each user (definition: docs/learn/links.md).
 
     name: of its artefact, `NAME.policer.ndjson`. rate: fill rate, packets/s; depth: packets.
@@ -98,13 +98,14 @@ class Policer(Device):
         """Return it with its random numbers of a cell with this seed."""
         return replace(self, seed=stream_seed(seed, "policer", self.name))
 
-    def of_flows(self, names: Collection[str]) -> Policer:
+    def of_flows(self, flows: Sequence[Flow]) -> Policer:
         """Return it where some flows are alone; it keeps the buckets of all."""
+        names = {flow.name for flow in flows}
         return replace(self, policed=tuple(each for each in self.policed if each.flow in names))
 
     def contradiction(self, cell: Cell, nodes: Mapping[str, Node]) -> str:
         """Report what is wrong with it: it forwards one way between two cables, for TCP."""
-        if why := Device.contradiction(self, cell, nodes):
+        if why := FrontDevice.contradiction(self, cell, nodes):
             return why
         if not set(self.buckets) <= nodes.keys():
             return f"a bucket of the policer `{self.name}` belongs to no node"
@@ -124,7 +125,7 @@ class Policer(Device):
 
 @DEVICE_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenBucket(Device):
+class TokenBucket(FrontDevice):
     """A frame passes if the bucket has as many bytes, which it takes, or is dropped.
 
     rate_bps: fill rate, bit/s of frames. burst_bytes: depth; full at first.

@@ -32,7 +32,6 @@ from .fluid import HEADER_BYTES, Frame, Trace
 EPOCH_NS = 1_577_836_800_000_000_000
 EVERY_NS = 100_000_000
 SNAPLEN = 96
-PROXIES = ("terminal", "gateway")
 
 
 def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -> None:
@@ -54,11 +53,11 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             (folder / f"{flow.name}.{side}.err").write_bytes(b"")
         if flow.transport == "quic":
             (folder / f"{flow.name}.server.packets").write_bytes(_log(flow, mine))
-    for pep in cell.peps:
-        for end in PROXIES:
-            _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
-            (folder / f"{pep.name}.{end}.err").write_bytes(b"")
     for device in cell.devices:
+        if isinstance(device, Pep):
+            for name in device.programs:
+                _lines(folder / f"{name}.ndjson", _proxy(cell, device))
+                (folder / f"{name}.err").write_bytes(b"")
         if isinstance(device, Policer):
             _policer(cell, device, folder)
     ticks = _every(trace.ended_ns)
@@ -95,7 +94,6 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         | ({"processing": {"bound_ns": cell.processing_ns}} if cell.processing_ns else {}),
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
-    names += [f"{pep.name}.{end}" for pep in cell.peps for end in PROXIES]
     names += [name for device in cell.devices for name in device.programs]
     _json(
         folder / "cell.json",
