@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self, TypeVar
+from typing import Annotated, ClassVar, Self
 
 from .links import Interface
 from .numbers import Setting
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 Place = tuple[str, str]
-D = TypeVar("D", bound="Device")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Mechanisms: a folder each, and the one list of them.
 
     FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
-    FAMILY/NAME/lowering.py    how it gets from there into the plan, where the network decides that
+    FAMILY/NAME/lowering.py     how that becomes a part of the plan, where the network decides it
     FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
                                 it imports the standard library and `fairc.cell` alone
     FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
