@@ -10,6 +10,7 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
                    as the plan holds them, and what tc takes for them
     radio          aggregates, slots and repeated transmissions, and what the kernel takes for them
     workloads      what the connections of a flow transfer
+    devices        what stands in the way of packets (each is in mechanisms/devices)
     model          a cell, typed: network, flows, captures
     diffserv       how hosts give packets their code points
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written

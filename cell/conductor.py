@@ -191,7 +191,7 @@ class Cell:
         epoch_ns = self.outcome["epoch_ns"] = programs.epoch_ns
         programs.start_captures(document["captures"])
         programs.start(document["monitor"])
-        self._take_over(nodes, programs, document["policers"])
+        self._take_over(nodes, programs, document["devices"])
         for program in document["servers"] + document["clients"]:
             programs.start(program)
         changes = LinkChanges(nodes, self.clock, epoch_ns, document["changes"])
@@ -222,7 +222,7 @@ class Cell:
         changes.end()
         tests.end()
         programs.stop_captures(document["captures"])
-        programs.stop([*document["policers"], *document["tunnels"]])
+        programs.stop([*document["devices"], *document["tunnels"]])
 
     def _take_over(self, nodes: Nodes, programs: Programs, several: Sequence[Forwarder]) -> None:
         """Start programs that forward packets, and have the kernel forward none of theirs."""
@@ -248,7 +248,7 @@ class Cell:
             limit_ns, limit = min((document["duration_ns"], "duration"), (limit_ns, limit))
         servers, clients = self._ends()
         iperf3 = {test["name"] for test in document["tests"]}
-        forwarders = [*document["proxies"], *document["policers"], *document["tunnels"]]
+        forwarders = [*document["proxies"], *document["devices"], *document["tunnels"]]
         others = ["monitor", *names(forwarders)]
         active = set(clients)
         end_ns = epoch_ns + limit_ns

@@ -132,7 +132,7 @@ class Program(TypedDict):
 
 
 class Forwarder(Program):
-    """A policer, or an end of a tunnel; the packets of `ingress` are its own, the kernel forwards
+    """A device, or an end of a tunnel; the packets of `ingress` are its own, the kernel forwards
     none of them.
     """
 
@@ -225,7 +225,7 @@ class Document(TypedDict):
     pings: list[Ping]
     monitor: Program
     proxies: list[Program]
-    policers: list[Forwarder]
+    devices: list[Forwarder]
     tunnels: list[Forwarder]
     patience_ns: int
     servers: list[Program]

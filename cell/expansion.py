@@ -18,11 +18,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from . import document, roles
 from .batch import divided, node_lines, route_line, word
 from .conductor import MOST_PATIENCE_NS
+from .devices import Device, Site
 from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
@@ -33,10 +35,9 @@ from .hosts import (
     modules,
     multipath,
     multipath_interfaces,
-    pep_routes,
-    pep_rules,
     static_routes,
     sysctls,
+    way_to,
     window_bytes,
 )
 from .links import (
@@ -51,7 +52,7 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Capture, Cell, Flow, Node
+from .model import Capture, Cell, Node
 from .modules import KernelModule
 from .observation import MOST_PINGING_NS, PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
@@ -111,7 +112,7 @@ def expand(
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
     clock = slack_ns, epoch_ns
-    qdiscs = {node.name: divided(list(_qdiscs(node, cell.flows, at, clock))) for node in cell.nodes}
+    qdiscs = {node.name: divided(list(_qdiscs(node, cell, at, clock))) for node in cell.nodes}
     read = reading(cell)
     flows = [flow for flow in cell.flows if not flow.workload.runs_commands]
     tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
@@ -129,13 +130,13 @@ def expand(
             nodes=[
                 document.Node(
                     name=word(node.name),
-                    sysctls=sysctls(node, cell.flows, cell.peps, cell.saves_metrics),
+                    sysctls=sysctls(node, cell.flows, cell.devices, cell.saves_metrics),
                     interfaces=[_interface(node, each, at, cell) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),
                     rules=[
-                        *pep_rules(node, cell.peps),
-                        *connection_rules(node, cell.flows, cell.peps),
+                        *(rule for device in cell.devices for rule in device.rules(node)),
+                        *connection_rules(node, cell.flows, cell.devices),
                     ],
                     **multipath(node, cell.flows),
                     qdiscs=qdiscs[node.name][0],
@@ -145,7 +146,7 @@ def expand(
             ],
             cables=[(_end(cable.a, at), _end(cable.b, at)) for cable in cell.cables],
         ),
-        modules=modules(cell.flows, cell.peps),
+        modules=modules(cell.flows, cell.devices),
         window_bytes=window_bytes(cell.flows),
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
@@ -156,10 +157,8 @@ def expand(
         ],
         pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
-        proxies=[
-            program for pep in cell.peps for program in roles.proxies(pep, _syn_retries(cell))
-        ],
-        policers=list(_policers(cell, at, read)),
+        proxies=[proxy for device in cell.devices for proxy in device.proxies(_syn_retries(cell))],
+        devices=list(_devices(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
         patience_ns=_patience_ns(cell, epoch_ns),
         servers=[roles.server(flow, cell) for flow in flows],
@@ -178,14 +177,14 @@ def _lookup(cell: Cell) -> _Lookup:
     return _Lookup(interfaces, peers, lower(cell))
 
 
-def _qdiscs(
-    node: Node, flows: Sequence[Flow], at: _Lookup, clock: tuple[int, int | None]
-) -> Iterator[str]:
+def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) -> Iterator[str]:
     """Yield the lines of tc of a node; clock: how late its timers are, and the epoch, ns."""
     for interface in node.interfaces:
         yield from egress_lines(interface, *clock)
-        yield from ingress_lines(interface)
-    yield from marking_lines(node, flows)
+        yield from ingress_lines(
+            interface, device_filters(cell.devices, (node.name, interface.name))
+        )
+    yield from marking_lines(node, cell.flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
             yield from lower_lines(upper, netems)
@@ -195,7 +194,7 @@ def _lead_ns(cell: Cell) -> int:
     """Return how long before the epoch the first program starts, ns."""
     return (
         LEAD_NS
-        + PROXY_LEAD_NS * bool(cell.peps)
+        + PROXY_LEAD_NS * cell.is_split
         + BROWSER_LEAD_NS * sum(flow.browser for flow in cell.flows)
         + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
         + max(flow.workload.lead_ns for flow in cell.flows)
@@ -277,12 +276,16 @@ def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
         )
 
 
-def _policers(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
-    by_name = {flow.name: flow for flow in cell.flows}
-    for policer in cell.policers:
-        out = (policer.node, policer.egress)
-        mtu = at.interfaces[policer.node, policer.ingress].mtu
-        yield roles.policer(policer, by_name, _macs(out, at), mtu, read)
+def device_filters(devices: Sequence[Device], place: Place) -> list[str]:
+    """Return the filters of devices for packets that arrive by an interface."""
+    here = (each.arriving[place] for each in devices if place in each.arriving)
+    return [f"matchall action {actions}" for actions in here]
+
+
+def _devices(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
+    site = Site(at.interfaces, lambda place: _macs(place, at), read)
+    for device in cell.devices:
+        yield from device.forwarders(cell, site)
 
 
 def _tunnels(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
@@ -392,19 +395,20 @@ def _routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
         via = at.peers[node.name, interface.name].ip
         yield document.Route(destination="10.0.0.0/8", via=via, table=SOURCE_TABLES + number)
     yield from _connection_routes(node, cell, at)
-    yield from pep_routes(node, cell.peps)
+    for device in cell.devices:
+        yield from device.routes(node, partial(way_to, node))
 
 
 def _connection_routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
     next_hops = {each.name: at.peers[node.name, each.name].ip for each in node.interfaces}
-    return connection_routes(node, cell.flows, cell.peps, next_hops)
+    return connection_routes(node, cell.flows, cell.devices, next_hops)
 
 
 def _patience_ns(cell: Cell, epoch_ns: int | None) -> int:
     """Return how long the connections between proxies may take until they are open, ns: in real
     time about two RTTs at first; in virtual time waiting is free.
     """
-    if not cell.peps:
+    if not cell.is_split:
         return 0
     if epoch_ns is not None:
         return MOST_PATIENCE_NS
@@ -415,7 +419,7 @@ def most_preparation_s(cell: Cell) -> float:
     """Return how long losses may delay the epoch of a cell in real time, s: pings that do not come
     back, and proxies that start again.
     """
-    proxies_ns = 2 * (MOST_PATIENCE_NS + _patience_ns(cell, None)) if cell.peps else 0
+    proxies_ns = 2 * (MOST_PATIENCE_NS + _patience_ns(cell, None)) if cell.is_split else 0
     return (MOST_PINGING_NS + proxies_ns) / 1e9
 
 
@@ -451,6 +455,6 @@ def _refuse(made: Document) -> None:
         for _ in node_lines(node):
             pass
     programs = [*made["captures"], *made["proxies"], *made["servers"], *made["clients"]]
-    for program in (*programs, *made["policers"], *made["tunnels"]):
+    for program in (*programs, *made["devices"], *made["tunnels"]):
         if not _FILE.fullmatch(program["name"]):
             raise ValueError(f"not a name: {program['name']!r}")

@@ -8,8 +8,9 @@ from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document
 from .batch import line
+from .devices import Device
 from .links import Interface
-from .model import LARGEST_BUFFER, Flow, Node, Pep, Route, TransportOptions
+from .model import LARGEST_BUFFER, Flow, Node, Route, TransportOptions
 from .numbers import Setting
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
@@ -59,8 +60,6 @@ LINUX_BUFFER_MAX = 212_992
 less.
 """
 
-PEP_TABLE = 100
-"""Of the routes that keep intercepted packets on their node."""
 SOURCE_TABLES = 60
 """The first table of routes of the packets from one of a host's addresses."""
 MOST_SUBFLOWS = 8
@@ -93,7 +92,7 @@ def _least_send_buffer(senders: Sequence[Flow]) -> int:
 
 
 def sysctls(
-    node: Node, flows: Sequence[Flow], peps: Sequence[Pep], saves_metrics: bool
+    node: Node, flows: Sequence[Flow], devices: Sequence[Device], saves_metrics: bool
 ) -> dict[str, str]:
     """Return all kernel options of a node.
 
@@ -127,7 +126,7 @@ def sysctls(
         }
         if saves_metrics:
             settings["net.ipv4.tcp_no_ssthresh_metrics_save"] = "0"
-        settings |= _ecn(node, flows, peps)
+        settings |= _ecn(node, flows, devices)
         if not all(o.sack for o in options):
             settings["net.ipv4.tcp_sack"] = "0"
         if any(o.fast_open for o in options):
@@ -137,13 +136,10 @@ def sysctls(
         for flow in senders:
             if flow.options.notsent_lowat_bytes is not None and sets_no_options(flow):
                 settings["net.ipv4.tcp_notsent_lowat"] = str(flow.options.notsent_lowat_bytes)
-    for pep in peps:
-        if name in (pep.terminal, pep.gateway):
-            settings |= _ecn(node, flows, peps)
-            settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
-            settings["net.ipv4.tcp_no_metrics_save"] = "1"
-        if name == pep.gateway:
-            settings["net.ipv4.tcp_tw_reuse"] = "1"
+    for device in devices:
+        if device.ends_at(name):
+            settings |= _ecn(node, flows, devices)
+        settings |= device.sysctls(name)
     if any(flow.image is not None and flow.server == name for flow in here):
         settings |= UNPRIVILEGED
     return settings
@@ -163,20 +159,20 @@ def opener(flow: Flow) -> str:
     return flow.server if flow.workload.opened_by_sender else flow.client
 
 
-def _opens(node: Node, flow: Flow, peps: Sequence[Pep]) -> bool:
+def _opens(node: Node, flow: Flow, devices: Sequence[Device]) -> bool:
     """Whether a node opens TCP connections of a flow: its opener, or a gateway behind which they
     are split.
     """
-    splits = (node.name == pep.gateway and flow.port in pep.ports for pep in peps)
+    splits = (each.opens_at(node.name) and flow.port in each.split_ports for each in devices)
     return flow.transport in KERNEL and (node.name == opener(flow) or any(splits))
 
 
-def _ecn(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
+def _ecn(node: Node, flows: Sequence[Flow], devices: Sequence[Device]) -> dict[str, str]:
     """Return the kernel options of a node beyond the usual ones: for AccECN, and so that a lost SYN
     asks for ECN again where the CCA needs it.
     """
-    opened = [flow.options for flow in flows if _opens(node, flow, peps)]
-    here = [flow.options for flow in flows if _has_ends(node, flow, peps)]
+    opened = [flow.options for flow in flows if _opens(node, flow, devices)]
+    here = [flow.options for flow in flows if _has_ends(node, flow, devices)]
     settings = dict[str, str]()
     if any(options.accurate_ecn for options in here):
         listens = node.kind == "host" and not opened  # a proxy opens connections to the other one
@@ -188,9 +184,9 @@ def _ecn(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, st
     return settings
 
 
-def _has_ends(node: Node, flow: Flow, peps: Sequence[Pep]) -> bool:
+def _has_ends(node: Node, flow: Flow, devices: Sequence[Device]) -> bool:
     """Whether TCP connections of a flow end at a node: a host, or a proxy that splits them."""
-    splits = (node.name in (p.gateway, p.terminal) and flow.port in p.ports for p in peps)
+    splits = (each.ends_at(node.name) and flow.port in each.split_ports for each in devices)
     return flow.transport in KERNEL and (node.name in (flow.server, flow.client) or any(splits))
 
 
@@ -236,7 +232,7 @@ class _Connections:
 
 
 def connection_routes(
-    node: Node, flows: Sequence[Flow], peps: Sequence[Pep], next_hops: Mapping[str, str]
+    node: Node, flows: Sequence[Flow], devices: Sequence[Device], next_hops: Mapping[str, str]
 ) -> Iterator[document.Route]:
     """Yield the routes that set what Linux keeps per route for the TCP connections of a flow.
 
@@ -245,7 +241,7 @@ def connection_routes(
     and `connection_rules` say whose packets look there. next_hops: the address at the other end of
     each interface's cable.
     """
-    found = list(_connections(node, flows, peps))
+    found = list(_connections(node, flows, devices))
     tables = _numbers(found)
     limits = {route.destination: route.mtu for route in node.routes if route.mtu}
     interfaces = {each.ip: each.name for each in multipath_interfaces(node, flows)}
@@ -255,7 +251,7 @@ def connection_routes(
             via = next_hops[interfaces[table.source]]
             way: document.Route | None = document.Route(destination=f"{peer}/32", via=via)
         else:
-            way = _way(node, peer)
+            way = way_to(node, peer)
         if way is None:
             continue
         if limit := limits.get(f"{peer}/32"):
@@ -264,10 +260,10 @@ def connection_routes(
 
 
 def connection_rules(
-    node: Node, flows: Sequence[Flow], peps: Sequence[Pep]
+    node: Node, flows: Sequence[Flow], devices: Sequence[Device]
 ) -> Iterator[document.Rule]:
     """Yield the rules by which a node's own packets to (or from) a flow's port have its table."""
-    found = list(_connections(node, flows, peps))
+    found = list(_connections(node, flows, devices))
     tables = _numbers(found)
     for each in found:
         rule = document.Rule(
@@ -285,11 +281,13 @@ def _numbers(found: Sequence[_Connections]) -> dict[_Table, int]:
     }
 
 
-def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iterator[_Connections]:
+def _connections(
+    node: Node, flows: Sequence[Flow], devices: Sequence[Device]
+) -> Iterator[_Connections]:
     """Yield the connections of a node that need more than its own routes say."""
     for flow in flows:
         options = flow.options
-        opens = _opens(node, flow, peps)
+        opens = _opens(node, flow, devices)
         initcwnd, congctl = 0, ""
         if flow.transport in KERNEL and flow.server == node.name:
             initcwnd = options.initial_window_packets
@@ -320,48 +318,11 @@ def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iter
             )
 
 
-def pep_routes(node: Node, peps: Sequence[Pep]) -> Iterator[document.Route]:
-    """Yield the routes of a node with a proxy.
-
-    One keeps on the node what the proxy intercepts; that to the other proxy has the window with
-    which a middle connection begins, its receive window twice that.
-    """
-    for pep, _, other, _ in _ends(node.name, peps):
-        yield document.Route(destination="0.0.0.0/0", interface="lo", local=True, table=PEP_TABLE)
-        packets = -(-pep.window_bytes // pep.mtu)
-        if (made := _way(node, other)) is not None:
-            made["initcwnd"], made["initrwnd"] = packets, 2 * packets
-            yield made
-
-
-def pep_rules(node: Node, peps: Sequence[Pep]) -> Iterator[document.Rule]:
-    """Yield the rules by which a proxy gets packets of its ports, from all interfaces but that to
-    the other one.
-    """
-    for pep, own, _, side in _ends(node.name, peps):
-        for interface in node.interfaces:
-            if interface.ip == own:
-                continue
-            for port in pep.ports:
-                yield document.Rule(interface=interface.name, side=side, port=port, table=PEP_TABLE)
-
-
-def _ends(name: str, peps: Sequence[Pep]) -> Iterator[tuple[Pep, str, str, document.Side]]:
-    """Yield the proxies of a node: with its own address, the other one's, and which port of packets
-    counts.
-    """
-    for pep in peps:
-        if name == pep.terminal:
-            yield pep, pep.terminal_address, pep.gateway_address, "dport"
-        elif name == pep.gateway:
-            yield pep, pep.gateway_address, pep.terminal_address, "sport"
-
-
-def modules(flows: Sequence[Flow], peps: Sequence[Pep]) -> list[tuple[str, str, str]]:
+def modules(flows: Sequence[Flow], devices: Sequence[Device]) -> list[tuple[str, str, str]]:
     """Return (module, parameter, value) for every parameter of a CCA that the experiment gives."""
     users: list[tuple[str | None, Mapping[str, Setting]]] = [
         *((flow.cca, flow.cca_parameters) for flow in flows if flow.transport in KERNEL),
-        *((pep.cca, pep.cca_parameters) for pep in peps),
+        *(pair for device in devices for pair in device.ccas.items()),
     ]
     found = {
         (f"tcp_{cca}", name): value
@@ -374,7 +335,7 @@ def modules(flows: Sequence[Flow], peps: Sequence[Pep]) -> list[tuple[str, str, 
     ]
 
 
-def _way(node: Node, address: str) -> document.Route | None:
+def way_to(node: Node, address: str) -> document.Route | None:
     """Return how a node reaches an address: by which next hop, or through which interface; None
     where it does not.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .frames import ETHERNET_BYTES, MTU, frame_bytes
+from .frames import MTU, frame_bytes
 from .numbers import (
     Buffer,
     CodePoint,
@@ -230,27 +230,6 @@ def _gemodel(chain: GilbertElliott) -> str:
     return "gemodel " + " ".join(f"{percent(share)}%" for share in shares)
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBucket(Part):
-    """A policer: a frame passes if the bucket has as many bytes, which it takes, or is dropped.
-
-    rate_bps: fill rate, bit/s of frames. burst_bytes: depth; full at first.
-    """
-
-    rate_bps: Rate
-    burst_bytes: Buffer
-
-    def words(self) -> str:
-        """Return the action of tc.
-
-        A frame is the IP packet and its 14 bytes of Ethernet, which are off where packets arrive.
-        """
-        return (
-            f"police rate {self.rate_bps}bit burst {self.burst_bytes} mtu 65535"
-            f" overhead {ETHERNET_BYTES} conform-exceed drop/ok"
-        )
-
-
 Rewriting = Literal["bleach", "mark"]
 
 REWRITING: dict[Rewriting, str] = {
@@ -302,8 +281,8 @@ class Interface(Part):
     may become slower than what comes to it, or the file names its queue.
     changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
     repeat. Before the first one, the shaper's rate and the impairment apply.
-    arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
-    `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
+    arriving_ecn: what is done to the ECN of packets that arrive by it: `bleach` makes them not
+    ECN-capable, marked ones as well; `mark` marks all that can be marked.
     arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them
     are lost before that. All are left out where there is nothing.
     source: `file:line` of the statement that it comes from.
@@ -318,7 +297,6 @@ class Interface(Part):
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()
     repeat_ns: SpanNs | None = None
-    arriving_bucket: TokenBucket | None = field(default=None, metadata=UNLESS_ABSENT)
     arriving_ecn: Rewriting | None = field(default=None, metadata=UNLESS_ABSENT)
     arriving_dscp: CodePoint | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
@@ -388,11 +366,11 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
     return [line(text) for text in made]
 
 
-def ingress_lines(interface: Interface) -> list[str]:
+def ingress_lines(interface: Interface, of_devices: Sequence[str] = ()) -> list[str]:
     """Return the lines of `tc -batch` that make what is done to packets that arrive by an
-    interface.
+    interface. of_devices: the filters of devices there.
     """
-    name, filters = word(interface.name), arriving_filters(interface)
+    name, filters = word(interface.name), [*arriving_filters(interface), *of_devices]
     if not filters:
         return []
     return [
@@ -416,8 +394,6 @@ def arriving_filters(interface: Interface) -> list[str]:
 
 def arriving_actions(interface: Interface) -> str:
     """Return the actions of tc for packets that arrive by an interface; nothing: there are none."""
-    if interface.arriving_bucket is not None:
-        return interface.arriving_bucket.words()
     actions = [] if interface.arriving_ecn is None else [REWRITING[interface.arriving_ecn]]
     if interface.arriving_dscp is not None:
         actions.append(remark(interface.arriving_dscp))

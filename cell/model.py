@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal
 
+from .devices import AnyDevice
 from .frames import MTU, frame_bytes
 from .links import Interface
 from .modules import QUEUE_PREFIX, KernelModule
@@ -21,17 +22,14 @@ from .numbers import (
     LeastTimeout,
     Many,
     MtuBytes,
-    PacketRate,
     Port,
     Range,
     Rate,
     Repetition,
     Seed,
     Setting,
-    Small,
     SpanNs,
     TimeNs,
-    Tokens,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .queues import Queue
@@ -303,7 +301,7 @@ class Capture(Part):
     direction: what comes in, what goes out, or both.
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
-    image, also leaving it), `policer` (packets that a policer sees and no other point shows),
+    image, also leaving it), `device` (packets that a device sees and no other point shows),
     `sender` (data and ACKs at the interface of a host that sends; each belongs to the queue of its
     first flow), `echo` (arriving at a host that pings over its own link, where that is the
     bottleneck).
@@ -314,82 +312,13 @@ class Capture(Part):
     node: NodeName
     interface: InterfaceName
     direction: Literal["in", "out", "both"]
-    point: Literal["entry", "exit", "delivered", "client", "policer", "sender", "echo"]
+    point: Literal["entry", "exit", "delivered", "client", "device", "sender", "echo"]
     queue: Place
 
     @property
     def form(self) -> Literal["pcap", "headers"]:
         """What it writes, and the ending of its file."""
         return "headers" if self.point == "sender" else "pcap"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pep(Part):
-    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link
-    (docs/build/endpoints.md).
-
-    terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
-    gateway_address: those of their interfaces on the link between them, where the middle
-    connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
-    are intercepted; all other traffic is forwarded unchanged.
-    mtu: of the link between them; left out where it is 1500.
-    pool: number of middle connections kept open for clients. window_bytes: the window with
-    which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
-    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer
-    of each of the three connections. source: `file:line` of the statement that it comes from.
-    """
-
-    name: FlowName
-    terminal: NodeName
-    gateway: NodeName
-    terminal_address: Address
-    gateway_address: Address
-    port: Port
-    ports: Annotated[tuple[Port, ...], Range(0, 10_000)]
-    cca: CcaName
-    cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
-    pool: Many
-    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
-    window_bytes: Buffer
-    rate_bps: tuple[Rate, Rate]
-    buffer_bytes: Buffer
-    source: Line = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Policed(Part):
-    """A flow that is policed: all packets of its TCP connections from its server's port.
-
-    bucket: number of its bucket.
-    """
-
-    flow: FlowName
-    bucket: Small
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policer(Part):
-    """A congestion policer with a token bucket for each user (definition: docs/learn/links.md).
-
-    name: of its artefact, `NAME.policer.ndjson`. node: the hop that runs it; packets that arrive at
-    `ingress` leave through `egress`, before its queue, or are dropped.
-    rate: fill rate, packets/s; depth: packets. buckets: the host of each bucket. seed: of its
-    random numbers. source: `file:line` of the statement that it comes from.
-    """
-
-    name: NodeName
-    node: NodeName
-    ingress: InterfaceName
-    egress: InterfaceName
-    rate: PacketRate
-    depth: Tokens
-    harshness: Literal["soft", "mild", "strict"]
-    feedback: Literal["none", "classic", "accurate"]
-    charge: Literal["forwarded", "arrived"]
-    buckets: Annotated[tuple[NodeName, ...], Range(0, 10_000)]
-    policed: Annotated[tuple[Policed, ...], Range(0, 10_000)]
-    seed: Seed = 0
-    source: Line = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +352,7 @@ class Cell(Part):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, `baselines`, every `source`, and `peps`, `policers` and `tunnels` where
+    `bindings`, `captures`, `baselines`, every `source`, and `devices` and `tunnels` where
     there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: the condition on which the cell ends.
@@ -458,8 +387,7 @@ class Cell(Part):
     cables: Annotated[tuple[Cable, ...], Range(low=1)]
     flows: Annotated[tuple[Flow, ...], Range(low=1)]
     captures: tuple[Capture, ...] = ()
-    peps: tuple[Pep, ...] = ()
-    policers: tuple[Policer, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    devices: tuple[AnyDevice, ...] = field(default=(), metadata=UNLESS_EMPTY)
     tunnels: tuple[Tunnel, ...] = field(default=(), metadata=UNLESS_EMPTY)
     warmup_ns: TimeNs = 0
     duration_ns: SpanNs | None = None
@@ -480,12 +408,18 @@ class Cell(Part):
 
     @property
     def mechanisms(self) -> Iterator[Part]:
-        """Its parts of several kinds: the queues, those inside them, the workloads."""
+        """Its parts of several kinds: the queues, those inside them, the workloads, the devices."""
         for queue in self.queues:
             yield queue
             yield from queue.inner
         for flow in self.flows:
             yield flow.workload
+        yield from self.devices
+
+    @property
+    def is_split(self) -> bool:
+        """Whether a device splits TCP connections."""
+        return any(device.splits for device in self.devices)
 
     @property
     def queues(self) -> Iterator[Queue]:

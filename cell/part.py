@@ -56,15 +56,18 @@ class Kinds(Generic[P]):
         return filter(self._chosen, self._whole._kinds.values())
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
-        """Return pydantic's description of one of the kinds."""
+        """Return pydantic's description of one of the kinds; of none, where there is none."""
+        choices = {
+            name: handler.generate_schema(kind)
+            for name, kind in self._whole._kinds.items()
+            if self._chosen(kind)
+        }
+        if not choices:
+            return {"type": "is-instance", "cls": source}
         return {
             "type": "tagged-union",
             "discriminator": "kind",
-            "choices": {
-                name: handler.generate_schema(kind)
-                for name, kind in self._whole._kinds.items()
-                if self._chosen(kind)
-            },
+            "choices": choices,
             "from_attributes": True,
         }
 

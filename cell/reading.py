@@ -111,10 +111,10 @@ def _burst_packets(cell: Cell, links: dict[Place, tuple[int, int]], every_s: flo
         windows[flow.bottleneck] = max(packets, windows.get(flow.bottleneck, 0))
         carried = max(carried, fastest_bps * every_s / (8 * flow.frame_bytes))
     beyond = sum(
-        _at_once(flow) * pep.buffer_bytes / flow.frame_bytes
-        for pep in cell.peps
+        _at_once(flow) * device.held_bytes / flow.frame_bytes
+        for device in cell.devices
         for flow in cell.flows
-        if flow.port in pep.ports
+        if flow.port in device.split_ports
     ) + sum(
         _at_once(flow) * (flow.receiver_bytes or flow.waiting_bytes) / flow.frame_bytes
         for flow in cell.flows

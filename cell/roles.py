@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from .document import Forwarder, Program
-from .frames import frame_bytes
 from .links import Interface
-from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer, Tunnel
+from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Tunnel
 from .reading import Reading
 from .seeds import stream_seed
 
@@ -87,81 +86,13 @@ def client(flow: Flow, cell: Cell, read: Reading) -> Program:
     return Program(name=name, node=flow.client, role=role, description=description)
 
 
-def proxies(pep: Pep, syn_retries: int) -> Iterator[Program]:
-    """Yield the two ends of a split connection.
-
-    The rate is that of the link on the wire; a proxy gets the part of it that is IP. syn_retries:
-    how often a SYN is sent again before another connection is opened.
-    """
-    ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
-    for end, node, rate_bps in ends:
-        description = {
-            "flow": pep.name,
-            "listen_ports": list(pep.ports),
-            "terminal_address": pep.terminal_address,
-            "gateway_address": pep.gateway_address,
-            "port": pep.port,
-            "cca": pep.cca,
-            "pool": pep.pool,
-            "window_bytes": pep.window_bytes,
-            "rate_bps": rate_bps * pep.mtu // frame_bytes(pep.mtu),
-            "buffer_bytes": pep.buffer_bytes,
-            "syn_retries": syn_retries,
-            "sample_every_ns": SAMPLE_EVERY_NS,
-        }
-        yield Program(
-            name=f"{pep.name}.{end}", node=node, role=f"pep-{end}", description=description
-        )
-
-
-def policer(
-    policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int, read: Reading
-) -> Forwarder:
-    """Return a policer.
-
-    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its
-    link.
-    """
-    description = {
-        "policer": policer.name,
-        "ingress": policer.ingress,
-        "egress": policer.egress,
-        "next_mac": macs[0],
-        "own_mac": macs[1],
-        "mtu": mtu,
-        "buckets": max(1, len(policer.buckets)),
-        "policed": [
-            {
-                "address": flows[each.flow].address,
-                "port": flows[each.flow].port,
-                "bucket": each.bucket,
-            }
-            for each in policer.policed
-        ],
-        "rate": policer.rate,
-        "depth": policer.depth,
-        "harshness": policer.harshness,
-        "charge": policer.charge,
-        "feedback": policer.feedback,
-        "seed": policer.seed,
-        "times": f"{policer.name}.policer.times",
-        "read_every_ns": read.every_ns,
-    }
-    return Forwarder(
-        name=f"{policer.name}.policer",
-        node=policer.node,
-        role="policer",
-        description=description,
-        ingress=policer.ingress,
-    )
-
-
 def tunnel_end(
     tunnel: Tunnel, node: str, ends: tuple[Interface, Interface], macs: tuple[str, str]
 ) -> Forwarder:
     """Return one end of a tunnel, at a node.
 
-    ends: its interface, and that of the other end. macs: as of a policer.
+    ends: its interface, and that of the other end. macs: of what leaves it: the neighbour's, and
+    its own.
     """
     own, other = ends
     description = {
@@ -333,8 +264,7 @@ def count(cell: Cell) -> int:
     return (
         1
         + len(cell.captures)
-        + 2 * len(cell.peps)
-        + len(cell.policers)
+        + sum(len(device.programs) for device in cell.devices)
         + 2 * len(cell.tunnels)
         + 2 * len(cell.flows)
         + len(changing)

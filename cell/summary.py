@@ -31,7 +31,7 @@ USUAL: dict[str, Any] = {
     "objects": {},
     "inserted": [],
     "proxies": [],
-    "policers": [],
+    "devices": [],
     "tunnels": [],
     "patience_ns": 0,
     "monitor": monitor(),

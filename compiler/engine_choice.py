@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from fairc.cell.devices import Device
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.dsl import model
@@ -36,7 +37,7 @@ from .engines import (
     Feature,
     profile,
 )
-from .plan import Cell, Flow, Interface, Pep
+from .plan import Cell, Flow, Interface
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen automatically, the fastest first."""
@@ -109,8 +110,9 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if cell.kernel is not None:
         yield Requirement("the hosts", 0, OWN_KERNEL)
-    for pep in cell.peps:
-        yield from _of_pep(pep, _line(pep))
+    for device in cell.devices:
+        if any(device.ccas.values()):
+            yield Requirement(f"{device.kind} `{device.name}`", _line(device), PARAMETERS)
     for node in cell.nodes:
         for interface in node.interfaces:
             if interface.queue is not None and interface.queue.own_module is not None:
@@ -157,7 +159,7 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, MPTCP)
 
 
-def _of_pep(pep: Pep | model.Pep, line: int) -> Iterator[Requirement]:
+def _of_pep(pep: model.Pep, line: int) -> Iterator[Requirement]:
     if pep.cca_parameters:
         yield Requirement(f"pep `{pep.name}`", line, PARAMETERS)
 
@@ -298,7 +300,7 @@ def refuse_target(target: str, engine: str, cell: Cell) -> None:
         )
 
 
-def _line(part: Flow | Pep | Interface) -> int:
+def _line(part: Flow | Device | Interface) -> int:
     """Return the line of a part's `source` (`file:line`), or 0; 0 also for a preset's."""
     line = part.source.rpartition(":")[2]
     return int(line) if line.isdecimal() and not part.source.startswith("<") else 0

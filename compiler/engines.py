@@ -95,8 +95,8 @@ class Costs:
 
     fixed_s: per cell. per_virtual_s: per virtual second. per_packet_s: per data
     packet, including its ack and captures; per_quic_packet_s: in addition, per QUIC packet;
-    per_policed_packet_s: in addition, per packet that a policer forwards, including the check of
-    its decision.
+    per_device_packet_s: in addition, per packet that the program of a device forwards, including
+    the check of its decision.
     browser_load_s, browser_per_byte_s: per page load in a browser, and per byte of it.
     image_s: per third-party image, whose server gets time before the first client begins.
     parallel: whether several cells may run at once. memory_mib, browser_memory_mib: of a job that
@@ -107,7 +107,7 @@ class Costs:
     per_virtual_s: float
     per_packet_s: float = 0.0
     per_quic_packet_s: float = 0.0
-    per_policed_packet_s: float = 0.0
+    per_device_packet_s: float = 0.0
     browser_load_s: float = 0.0
     browser_per_byte_s: float = 0.0
     image_s: float = 0.0
@@ -134,7 +134,8 @@ class Profile:
 # QUIC: about 140 to 160 us of CPU time for a packet at 5, 10 and 100 Mbit/s, from wall times of
 # cells that shared two virtual cores with other work, so rounded down to 122 in all. Memory:
 # 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
-# A policer: runs with and without one (docs/learn/links.md), 21 to 34 us of CPU time for a packet.
+# A device: runs with and without a policer (docs/learn/links.md), 21 to 34 us of CPU time for a
+# packet.
 UML = Costs(
     1.0, 0.001, 3.2e-5, 9.0e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
 )
@@ -144,7 +145,7 @@ UML = Costs(
 # 5.3 MB, of which its packets are 1.3 s. Memory: the guest's, the file through which it hands over
 # results (a memory file system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with
 # a browser 1 GiB of guest more, and as much for QEMU's translated code.
-# A policer: the ratio to other packets is that of uml.
+# A device's program: the ratio to other packets is that of uml.
 VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00032, 19.0, 4e-6)
 
 # In real time, one cell at a time. Start-up and tear-down: docs/trust/benchmarks.md; those of

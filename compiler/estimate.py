@@ -26,15 +26,9 @@ UNSHAPED_BPS = 100_000_000
 # of everything else, per flow and second. Fitted to the runs of five published studies.
 CAPTURED_BYTES, OF_QUIC_BYTES, LOGGED_BYTES_PER_S = 25, 15, 800
 # Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK
-# with blocks; the records of a policer and of a QUIC server; a line about a connection at each
+# with blocks; the records of a QUIC server; a line about a connection at each
 # sample or tick (long ones: most are shorter).
-RECORD_BYTES, HEADERS_BYTES, POLICED_BYTES, LOGGED_PACKET_BYTES, LINE_BYTES = (
-    16 + 96,
-    64,
-    40,
-    24,
-    700,
-)
+RECORD_BYTES, HEADERS_BYTES, LOGGED_PACKET_BYTES, LINE_BYTES = 16 + 96, 64, 24, 700
 
 
 class Estimate:
@@ -118,7 +112,7 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
     packets.
     """
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
-    each_s += costs.per_policed_packet_s if cell.policers else 0.0
+    each_s += costs.per_device_packet_s if any(d.computes for d in cell.devices) else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
     return own_s + browsers_s(costs, cell) + costs.per_virtual_s * length_s + each_s * sent
 
@@ -135,16 +129,11 @@ def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
 
 def passing_bps(cell: Cell) -> dict[tuple[str, str], int]:
     """Return the rate at which each bottleneck passes packets, bit/s: its own, or that of the
-    slowest token bucket on the ways of its flows.
+    slowest device on the ways of its flows.
     """
     rates = rates_bps(cell)
-    buckets = {
-        (node.name, interface.name): interface.arriving_bucket.rate_bps
-        for node in cell.nodes
-        for interface in node.interfaces
-        if interface.arriving_bucket is not None
-    }
-    if not buckets:
+    limits = {place: bps for each in cell.devices for place, bps in each.limits_bps.items()}
+    if not limits:
         return rates
     neighbours: dict[str, list[str]] = defaultdict(list)
     senders: dict[tuple[str, str], str] = {}
@@ -152,7 +141,7 @@ def passing_bps(cell: Cell) -> dict[tuple[str, str], int]:
         for here, there in ((cable.a, cable.b), (cable.b, cable.a)):
             neighbours[here[0]].append(there[0])
             senders[here] = there[0]
-    for place, rate_bps in buckets.items():
+    for place, rate_bps in limits.items():
         before = _hops(neighbours, senders[place])
         behind = _hops(neighbours, place[0])
         for flow in cell.flows:
@@ -217,7 +206,7 @@ def losing_s(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
 
     lossy: of `lossy_links`.
     """
-    if not lossy or flow.transport == "udp" or cell.peps or flow.workload.pauses:
+    if not lossy or flow.transport == "udp" or cell.is_split or flow.workload.pauses:
         return 0.0
     packets = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
     loss, rtt_s = random_loss(cell, flow, lossy), flow.base_rtt_ns / 1e9
@@ -363,7 +352,8 @@ def results_bytes(cell: Cell) -> float:
     length_s = length(cell)
     sent = packets(cell, length_s)
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
-    each = POLICED_BYTES * len(cell.policers) + LOGGED_PACKET_BYTES * quic_share(cell, length_s)
+    of_devices = sum(device.record_bytes for device in cell.devices)
+    each = of_devices + LOGGED_PACKET_BYTES * quic_share(cell, length_s)
     return RECORD_BYTES * recorded(cell, length_s) + each * sent + LINE_BYTES * lines
 
 

@@ -12,7 +12,7 @@ grid          axes, cross product, `exclude`, `sample`, `order`, `--where`, `--s
 expressions   expressions to values, with exact arithmetic
 blocks        the settings of a block, checked against its keys
 scenarios     one configuration to its scenario
-network       a topology to nodes, links, losses, changes, proxies, policers, tunnels, users
+network       a topology to nodes, links, losses, changes, proxies, devices, tunnels, users
 traffic       a flow to its transport, CCA, options, workload, pages
 results       `measure`, `report` and `claim`
 experiment    the result; its parts are described in model

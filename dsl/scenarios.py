@@ -46,9 +46,9 @@ from .network.groups import (
     paired,
 )
 from .network.kernels import check_queues
+from .network.link_devices import prepared
 from .network.networks import argument_scope, build_network
 from .network.paths import Trip, size_units
-from .network.policers import with_feedback
 from .text import syntax
 from .timing import Timing, check_captures, check_end
 from .traffic.arrivals import check_arrivals
@@ -200,7 +200,7 @@ class Builder:
         if network is not None:
             flows = self._between_hosts(flows, statements, network, groups, gather)
             with gather.attempt():
-                flows = with_feedback(network, flows)
+                flows = prepared(network, flows)
         gather.finish()
         assert timing is not None
         if network is not None and network.pairs:

@@ -1,11 +1,15 @@
 """Mechanisms: a folder each, and the one list of them.
 
     FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
+    FAMILY/NAME/lowering.py     how that becomes a part of the plan, where the network decides it
     FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
                                 it imports the standard library and `fairc.cell` alone
     FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
     FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
     FAMILY/NAME/check.py        whether it did what was planned, besides what is checked of all
+    FAMILY/NAME/table.py        the table of what it did over time
+    FAMILY/NAME/metric.py       the metric that exists only because of it
+    FAMILY/NAME/figure.py       its figure
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
 imported when the stage that needs it is; a mechanism may lack those that it has no use for.
@@ -46,7 +50,10 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "program",
         "media",
     ),
-    "devices": ("pep",),
+    "devices": (
+        "pep",
+        "policer",
+    ),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 

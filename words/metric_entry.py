@@ -8,10 +8,12 @@ from typing import Literal
 
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Entry, Parameter
-from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, AnyName
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Flow, MetricRequest
 
+A_FLOW = AnyName("a flow")
+FLOW = Parameter("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 FROM = Parameter("from", A_TIME, "when measuring begins, instead of after the warm-up")
 TO = Parameter("to", A_POSITIVE_TIME, "when measuring ends, instead of with the cell")
 WINDOW = (FROM, TO)
@@ -46,15 +48,15 @@ class FlowPath:
 
     bottleneck: the slowest interface, None if there is none. passed: all interfaces that its data
     leaves by. in_host: whether the bottleneck's queue is in a host, where no capture sees a packet
-    before it. policed: whether a policer reads it; by_congestion: whether that counts congestion.
+    before it. devices: the kinds of those in its way; readers: of those that read its packets.
     """
 
     flow: Flow
     bottleneck: Place | None
     passed: tuple[Place, ...]
     in_host: bool
-    policed: bool
-    by_congestion: bool
+    devices: frozenset[str]
+    readers: frozenset[str]
 
 
 Lacks = Callable[[str, Sequence[FlowPath]], str]

@@ -14,9 +14,8 @@ OWN_LINK = (
 NO_GROUP = "no flow has an index or runs on a group of users"
 ALL_CONNECTIONS = "; a flow with `count` is one flow: what it has is of all its connections"
 ONE_PATH = "no flow runs over several paths (`multipath`)"
-# Values of `unfairness` of all sessions together; of `policing`, of token buckets, too.
+# Values of `unfairness` of all sessions together.
 _OF_ALL = ("jain", "product", "epsilon_fairness")
-_OF_ANY_POLICER = ("loss", "drops")
 
 
 def any_of(*reasons: Lacks) -> Lacks:
@@ -118,17 +117,6 @@ def fair_product(value: str, paths: Sequence[FlowPath]) -> str:
         return ""
     names = _ticked([label_of(path.flow) for path in unknown])
     return f"it is not known how much {names} would take, so fair shares are not"
-
-
-def policed(value: str, paths: Sequence[FlowPath]) -> str:
-    """Of values of a policer: a token bucket counts bytes, and has no tokens of congestion."""
-    if value == "small_window":
-        return ""
-    if not any(path.policed for path in paths):
-        return "no flow is policed"
-    if value not in _OF_ANY_POLICER and not any(path.by_congestion for path in paths):
-        return "the policer counts bytes, not congestion"
-    return ""
 
 
 def own_stack(value: str, paths: Sequence[FlowPath]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from fairc import mechanisms
 from fairc.cell.workloads import BROWSER
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
@@ -18,7 +19,6 @@ from fairc.dsl.core.kinds import (
     A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     A_TIME,
-    AnyName,
     Quantities,
     Texts,
     Words,
@@ -28,7 +28,7 @@ from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
 from . import metric_lacks as lacks
-from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
+from .metric_entry import A_FLOW, FLOW, FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
 
 __all__ = [
     "A_FLOW",
@@ -47,9 +47,7 @@ __all__ = [
 
 P = Parameter
 
-A_FLOW = AnyName("a flow")
 _FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
-FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 _GAP = P(
     "gap",
     A_TIME,
@@ -472,22 +470,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
         ),
-        _metric(
-            "policing",
-            "1/s",
-            "Tokens, drops and level of a user's bucket, and windows that are too small",
-            FLOW,
-            *WINDOW,
-            values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
-            signed=frozenset({"policing.level"}),
-            outside_windows=frozenset({"unexposed"}),
-            units={
-                **dict.fromkeys(("loss", "empty", "small_window"), "1"),
-                **dict.fromkeys(("drops", "unexposed"), "packets"),
-                "level": "tokens",
-            },
-            lacks=lacks.policed,
-        ),
+        *(one for each in mechanisms.load("devices", "declaration") for one in each.METRICS),
         _metric(
             "convergence_time",
             "s",

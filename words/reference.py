@@ -9,6 +9,7 @@ from typing import Any
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import PHRASES, UNITS
+from fairc.mechanisms.devices.registry import DEVICES
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.mechanisms.workloads.registry import WORKLOADS
 
@@ -19,7 +20,6 @@ from .blocks.flow import FLOW
 from .blocks.hosts import HOSTS
 from .blocks.link import LINK
 from .blocks.pep import PEP
-from .blocks.policer import POLICER
 from .blocks.tunnel import TUNNEL
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
@@ -31,7 +31,6 @@ from .losses import LOSSES
 from .metrics import METRICS
 from .pages.page import PAGES
 from .peps import PEPS
-from .policers import POLICERS
 from .presets import TOPOLOGIES
 from .trace import RATES
 from .transports import TRANSPORTS
@@ -43,7 +42,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `at` and `every`", CHANGE),
     ("Keys of `users`", USERS),
     ("Keys of `pep`", PEP),
-    ("Keys of `policer`", POLICER),
+    *((f"Keys of `{device.noun}`", device.block) for device in DEVICES),
     ("Keys of `tunnel`", TUNNEL),
     ("Keys of `hosts`", HOSTS),
     ("Keys of `claim`", CLAIM),
@@ -55,7 +54,7 @@ WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Rate models", RATES),
     ("Loss models", LOSSES),
     ("Jitter models", JITTERS),
-    ("Policers", POLICERS),
+    *((f"{device.noun}s".capitalize(), device.modes) for device in DEVICES),
     ("PEP modes", PEPS),
     ("CCAs over TCP", TCP_CCAS),
     ("CCAs over QUIC", QUIC_CCAS),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fairc.mechanisms.devices.registry import DEVICES
+
 
 class Statement(NamedTuple):
     """A statement or function: what it is for, how it is written. where: in which block it
@@ -137,12 +139,7 @@ STATEMENTS: tuple[Statement, ...] = (
         "`topology`",
         "tunnel NAME { from = left  to = right  header = 60B  ecn = copy }",
     ),
-    Statement(
-        "policer",
-        "Polices the traffic through a router",
-        "`topology`",
-        "policer NAME { at = left  to = right  mode = conex(5pkt/s, 45pkt) }",
-    ),
+    *(Statement(each.noun, each.summary, "`topology`", each.example) for each in DEVICES),
     Statement(
         "extends",
         "Inherits everything from another experiment or a template",

@@ -103,15 +103,18 @@ def _paths(blueprint: Blueprint) -> list[FlowPath]:
     """Return the flows of a configuration with their paths."""
     shared = blueprint.shared
     hosts = {node.name for node in shared.nodes if node.kind == "host"}
-    congestion = {policed.flow for policer in shared.policers for policed in policer.policed}
     return [
         FlowPath(
             flow,
             path.bottleneck.place if path.bottleneck else None,
             tuple(egress.place for egress in path.data),
             path.bottleneck is not None and path.bottleneck.node in hosts,
-            any(egress.way.policer is not None for egress in path.data),
-            flow.name in congestion,
+            frozenset(
+                device.kind
+                for device in shared.devices
+                if any(egress.place == device.front for egress in path.data)
+            ),
+            frozenset(device.kind for device in shared.devices if device.reads(flow.name)),
         )
         for flow, path in blueprint.traffic
     ]

@@ -113,10 +113,7 @@ class Blueprint:
             seed=seed,
             nodes=tuple(_seeded(node, seed) for node in shared.nodes),
             flows=flows,
-            policers=tuple(
-                replace(policer, seed=stream_seed(seed, "policer", policer.name))
-                for policer in shared.policers
-            ),
+            devices=tuple(device.seeded(seed) for device in shared.devices),
             deadline_ns=shared.deadline_ns + self._later_ns([f.starts_ns for f in flows], draws),
         )
         if self._is_checked:
@@ -163,7 +160,6 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
     The network stays: hosts that have nothing to send are quiet.
     """
     flows = tuple(flow for flow in cell.flows if flow.name in names)
-    ports = {flow.port for flow in flows}
     own, every = (
         {place for flow in some for place in (flow.bottleneck, *flow.further_bottlenecks)}
         for some in (flows, cell.flows)
@@ -180,14 +176,7 @@ def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[P
             if capture.node not in others and capture.queue not in gone
             if capture.queue[0] not in others
         ),
-        peps=tuple(
-            replace(pep, ports=tuple(port for port in pep.ports if port in ports))
-            for pep in cell.peps
-        ),
-        policers=tuple(
-            replace(policer, policed=tuple(one for one in policer.policed if one.flow in names))
-            for policer in cell.policers
-        ),
+        devices=tuple(device.of_flows(flows) for device in cell.devices),
     )
 
 

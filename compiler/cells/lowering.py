@@ -12,6 +12,7 @@ from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
 from fairc.compiler.passes.bottlenecks import find_bottlenecks
 from fairc.compiler.passes.captures import place_captures
+from fairc.compiler.passes.devices import lower_devices
 from fairc.compiler.passes.extra_rtts import lengthen
 from fairc.compiler.passes.flows import (
     check_bottlenecks,
@@ -23,9 +24,7 @@ from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.offload import check_offload
 from fairc.compiler.passes.packets import check_packets
-from fairc.compiler.passes.peps import split
 from fairc.compiler.passes.physics import warn
-from fairc.compiler.passes.policers import police
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import bdp_bytes, size_queues
 from fairc.compiler.passes.radio import check_radio
@@ -112,8 +111,7 @@ class Lowering:
         traffic = routed.traffic(scenario.flows)
         check_packets(traffic, report)
         ports = assign_ports(traffic, report)
-        peps = split(routed.wiring, routed.queues, traffic, ports, report)
-        policers = police(routed.wiring, routed.queues, traffic, report)
+        devices = lower_devices(routed.wiring, routed.queues, traffic, ports, report)
         warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)
         ends_ns = scenario.duration_ns if scenario.duration_ns else scenario.deadline_ns
         check_radio(routed.wiring, ends_ns, report)
@@ -138,8 +136,7 @@ class Lowering:
             ),
             captures=routed.captures if scenario.captures == "full" else (),
             captured=scenario.captures,
-            peps=peps,
-            policers=policers,
+            devices=devices,
             tunnels=routed.tunnels,
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,

@@ -17,7 +17,7 @@ From workloads and times:
 
 packets     flows whose packets do not fit
 ports       the ports of every flow
-peps        proxies that split connections; policers, and their buckets; tunnels
+devices     what stands in the way of packets; tunnels
 physics     warnings
 
 report      where they report what is wrong

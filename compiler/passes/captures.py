@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from fairc.compiler import plan
-from fairc.dsl.model import Policer
+from fairc.dsl.model import LinkDevice
 
-from .policers import policed_egresses, policer_at
+from .devices import devices_of
 from .report import Report
 from .routing import Traffic
 from .wiring import Egress, Wiring
 
-Point = Literal["entry", "exit", "delivered", "client", "policer", "sender", "echo"]
+Point = Literal["entry", "exit", "delivered", "client", "device", "sender", "echo"]
 
 
 def place_captures(
@@ -39,8 +39,8 @@ def place_captures(
             captures.add(egress, wiring.other(ingress), "out", "delivered")
         else:
             captures.add(egress, ingress, "in", "delivered")
-    for egress in policed_egresses(wiring):
-        _watch_policer(captures, wiring, traffic, egress)
+    for egress, device in devices_of(wiring):
+        _watch_device(captures, wiring, traffic, egress, device)
     for flow, path in traffic:
         if path.bottleneck is None:
             continue
@@ -87,15 +87,17 @@ class _Captures:
         name = f"{point}.{queue.node}.{queue.name}"
         if point == "entry":
             name += f".{end.name}"
-        if point in ("client", "policer", "sender", "echo"):
+        if point in ("client", "device", "sender", "echo"):
             name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
         self._by_name.setdefault(
             name, plan.Capture(name, end.node, end.name, direction, point, queue.place)
         )
 
 
-def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress: Egress) -> None:
-    """Capture what a policer sees: arrivals, packets leaving its queue, and returning packets.
+def _watch_device(
+    captures: _Captures, wiring: Wiring, traffic: Traffic, egress: Egress, device: LinkDevice
+) -> None:
+    """Capture what a device sees: arrivals, packets leaving its queue, and returning packets.
 
     Each direction of an interface is captured once, whatever the purposes.
     """
@@ -104,12 +106,11 @@ def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress
         return
     seen = {(capture.node, capture.interface, capture.direction) for capture in captures}
     watched: list[tuple[Egress, Literal["in", "out"]]] = [(wiring.other(egress), "in")]
-    policer = policer_at(egress)
-    if isinstance(policer, Policer) and policer.feedback != "none":
+    if device.reads_back:
         watched.extend([(egress, "out"), (egress, "in")])
     for end, direction in watched:
         if (end.node, end.name, direction) not in seen:
-            captures.add(queue, end, direction, "policer")
+            captures.add(queue, end, direction, "device")
 
 
 def _ingresses(

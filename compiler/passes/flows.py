@@ -14,8 +14,8 @@ from fairc.compiler.loss_rate import LONGEST_S, moving_s
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.model import Direction, Flow, Scenario
 
+from .devices import passing_bps
 from .dynamics import most_loss
-from .policers import policed_bps
 from .queues import bdp_bytes
 from .report import Report
 from .routing import RoutedPath, Traffic
@@ -212,7 +212,7 @@ def fair_share_ns(traffic: Traffic) -> dict[Egress, int]:
         total = flow.workload.total_bytes(flow.connections)
         if path.bottleneck is not None and total is not None:
             bytes_across[path.bottleneck] += total
-            slowest = min(policed_bps(each) for each in path.data if each.rate_bps)
+            slowest = min(passing_bps(each) for each in path.data if each.rate_bps)
             known = rates_bps.get(path.bottleneck, slowest)
             rates_bps[path.bottleneck] = min(known, slowest)
     return {queue: total * 8 * NS // rates_bps[queue] for queue, total in bytes_across.items()}

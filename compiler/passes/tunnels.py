@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.model import Policer, Tunnel
+from fairc.dsl.model import Tunnel
 
 from .report import Report
 from .routing import LEAST_MTU, RoutedPath, Traffic, between, headers, room
@@ -17,7 +17,7 @@ def tunnels(
     wiring: Wiring, traffic: Traffic, everything: Traffic, report: Report
 ) -> tuple[plan.Tunnel, ...]:
     """Return the tunnels; report those that carry nothing, that are too narrow, or that hide what a
-    proxy or a policer must read.
+    proxy or a device must read.
 
     everything: the flows with all paths that they ever take.
     """
@@ -109,21 +109,21 @@ def _inside(wiring: Wiring, tunnel: Tunnel, way: Sequence[Egress]) -> Iterator[t
 
 
 def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
-    """Refuse policers, proxies and thinning of acknowledgements that would have to read packets
+    """Refuse devices, proxies and thinning of acknowledgements that would have to read packets
     inside of a tunnel.
     """
     for way in (path.data, path.acks):
         hidden = [egress for egress, added in zip(way, headers(way, wiring), strict=True) if added]
         label = tuple(Label(tunnel.span, "it hides what it carries") for tunnel in path.tunnels)
         for egress in hidden:
-            policer = egress.way.policer
-            if egress.part == "queue" and isinstance(policer, Policer):
+            device = egress.way.device
+            if egress.part == "queue" and device is not None and device.tunnelled is not None:
                 report.reject(
-                    "policed-tunnel",
-                    "this policer reads TCP's headers, and packets pass it in a tunnel",
-                    policer.span,
+                    device.tunnelled.code,
+                    f"this {device.noun} reads TCP's headers, and packets pass it in a tunnel",
+                    device.span,
                     labels=label,
-                    help="police a link in front of the tunnel, or use `token_bucket`",
+                    help=device.tunnelled.help,
                 )
             medium = egress.way.medium
             if egress.part == "queue" and medium is not None and medium.thin is not None:

@@ -6,8 +6,8 @@ onto a separate node in the middle (kind `hop`, a router that only forwards), so
 never counts packets waiting in the queue, and the sender's stack never sees packets that netem
 holds. Where frames are transmitted: passes/nodes.py.
 
-Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
-router (`a-policer`), whose program forwards the packets of one direction, before the queue.
+Where a direction of a link has a device, its shaper and queue are on a separate hop next to the
+router (`a-NOUN`), whose program forwards the packets of one direction, before the queue.
 
 A tunnel has a node at each end, next to the router (`a-vpn`, of `vpn`) and with this one link. Its
 program takes the packets that the router sends it and gives them back, carried or taken out.
@@ -29,7 +29,7 @@ from typing import Literal
 
 from fairc.cell.links import Impairment
 from fairc.compiler import plan
-from fairc.dsl.model import Direction, Link, Network, TokenBucket, Tunnel
+from fairc.dsl.model import Direction, Link, Network, Tunnel
 
 from .dynamics import rate_changes
 from .hops import hop, is_changed
@@ -145,14 +145,14 @@ class Wiring:
         return self.egresses[host][0].address
 
     def _add_link(self, index: int, link: Link, is_proxied: bool) -> None:
-        """Add the cables of a link: with a hop, and proxies or policers, more than one."""
+        """Add the cables of a link: with a hop, and proxies or devices, more than one."""
         left, right = link.a, link.b
         if is_proxied:
             left, right = (self._add_hop(f"{node}-modem") for node in (left, right))
-        if link.forward.policer is not None and not is_proxied:
-            left = self._add_hop(f"{link.a}-policer")
-        if link.backward.policer is not None and not is_proxied:
-            right = self._add_hop(f"{link.b}-policer")
+        if link.forward.device is not None and not is_proxied:
+            left = self._add_hop(f"{link.a}-{link.forward.device.noun}")
+        if link.backward.device is not None and not is_proxied:
+            right = self._add_hop(f"{link.b}-{link.backward.device.noun}")
         if left != link.a:
             self._add_cable(index, link, link.a, left)
         queued = frozenset((left, right))
@@ -235,7 +235,7 @@ class Wiring:
         impairment = None
         changes: tuple[plan.Change, ...] = ()
         repeat_ns = None
-        ecn = dscp = bucket = None
+        ecn = dscp = None
         losses: tuple[plan.ChosenLoss, ...] = ()
         arriving = link.backward if forward else link.forward
         if node in queued:
@@ -247,9 +247,6 @@ class Wiring:
             ecn = None if arriving.ecn == "none" else arriving.ecn
             dscp = arriving.dscp
             losses = arriving.chosen
-        elif self.kinds[node] == "hop" and isinstance(arriving.policer, TokenBucket):
-            policer = arriving.policer
-            bucket = plan.TokenBucket(policer.rate_bps, policer.burst_bytes)
         interface = plan.Interface(
             name=_interface_name(node, len(self.egresses[node])),
             address=f"{address}/30",
@@ -257,7 +254,6 @@ class Wiring:
             impairment=impairment,
             changes=changes,
             repeat_ns=repeat_ns,
-            arriving_bucket=bucket,
             arriving_ecn=ecn,
             arriving_dscp=dscp,
             source=str(way.span),

@@ -46,7 +46,7 @@ def contradiction(cell: Cell) -> str:
     ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
     owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
     parts = Parts({node.name: node for node in cell.nodes}, ends, owners)
-    for check in (_network, _flows, _peps, _policers, _tunnels, _captures):
+    for check in (_network, _flows, _devices, _tunnels, _captures):
         if why := check(cell, parts):
             return why
     return ""
@@ -105,7 +105,7 @@ def _changes(end: Interface) -> str:
 def _flows(cell: Cell, parts: Parts) -> str:
     """Report what is wrong with flows."""
     nodes, owners = parts.nodes, parts.owners
-    intercepted = {port for pep in cell.peps for port in pep.ports}
+    intercepted = {port for device in cell.devices for port in device.split_ports}
     if len({flow.name for flow in cell.flows}) != len(cell.flows):
         return "two flows have the same name"
     for flow in cell.flows:
@@ -168,56 +168,19 @@ def _stack(flow: Flow, has_own_kernel: bool) -> str:
     return why
 
 
-def _peps(cell: Cell, parts: Parts) -> str:
-    """Report what is wrong with proxies."""
-    if len({pep.name for pep in cell.peps}) != len(cell.peps):
-        return "two proxies have the same name"
-    nodes, owners = parts.nodes, parts.owners
-    for pep in cell.peps:
-        terminal, gateway = nodes.get(pep.terminal), nodes.get(pep.gateway)
-        if terminal is None or gateway is None or terminal is gateway:
-            return f"the proxy `{pep.name}` is not at two nodes of the cell"
-        if (owners.get(pep.terminal_address), owners.get(pep.gateway_address)) != (
-            pep.terminal,
-            pep.gateway,
-        ):
-            return f"the addresses of the proxy `{pep.name}` are not those of its nodes"
-        if not _reaches(terminal, pep.gateway_address) or not _reaches(
-            gateway, pep.terminal_address
-        ):
-            return f"the two ends of the proxy `{pep.name}` have no route to each other"
-        if pep.cca_parameters:
-            why = _settings(_parameters("tcp", pep.cca), pep.cca_parameters, pep.name)
-            if why:
+def _devices(cell: Cell, parts: Parts) -> str:
+    """Report what is wrong with devices."""
+    if len({(device.kind, device.name) for device in cell.devices}) != len(cell.devices):
+        return "two devices of one kind have the same name"
+    nodes = [node for device in cell.devices for node in device.nodes]
+    if len(set(nodes)) != len(nodes):
+        return "two devices are at the same node"
+    for device in cell.devices:
+        if why := device.contradiction(cell, parts.nodes):
+            return why
+        for cca, parameters in device.ccas.items():
+            if parameters and (why := _settings(_parameters("tcp", cca), parameters, device.name)):
                 return why
-    return ""
-
-
-def _policers(cell: Cell, parts: Parts) -> str:
-    """Report what is wrong with policers: each forwards one way between two cables, for TCP."""
-    if len({policer.name for policer in cell.policers}) != len(cell.policers):
-        return "two policers have the same name"
-    if len({policer.node for policer in cell.policers}) != len(cell.policers):
-        return "two policers are at the same node"
-    flows = {flow.name: flow for flow in cell.flows} if cell.policers else {}
-    for policer in cell.policers:
-        name, node = policer.name, parts.nodes.get(policer.node)
-        if node is None or node.kind != "hop":
-            return f"the policer `{name}` is not at a hop of the cell"
-        if sorted(i.name for i in node.interfaces) != sorted((policer.ingress, policer.egress)):
-            return f"the policer `{name}` is not between the two interfaces of its node"
-        if not set(policer.buckets) <= parts.nodes.keys():
-            return f"a bucket of the policer `{name}` belongs to no node"
-        senders = set()
-        for one in policer.policed:
-            flow = flows.get(one.flow)
-            if flow is None or flow.transport not in ("tcp", "web"):
-                return f"the policer `{name}` reads no flow over TCP called `{one.flow}`"
-            if one.bucket >= len(policer.buckets):
-                return f"the policer `{name}` has no bucket for `{one.flow}`"
-            senders.add((flow.address, flow.port))
-        if len(senders) != len(policer.policed):
-            return f"the policer `{name}` cannot tell its flows apart"
     return ""
 
 
@@ -256,8 +219,7 @@ def _captures(cell: Cell, parts: Parts) -> str:
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
         return "two captures have the same name"
     others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
-    others |= {f"{pep.name}.{side}" for pep in cell.peps for side in ("terminal", "gateway")}
-    others |= {f"{policer.name}.policer" for policer in cell.policers}
+    others |= {name for device in cell.devices for name in device.programs}
     others |= {tunnel_log(t, node) for t in cell.tunnels for node, _ in (t.a, t.b)}
     others |= LOGS
     if not others.isdisjoint([capture.name for capture in cell.captures]):

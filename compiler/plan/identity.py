@@ -26,10 +26,9 @@ def identity_of(cell: Cell) -> str:
     comment added to a file changes no cell), the bindings, which `configuration` represents in any
     order, and fields added to the plan later, where they are not used: cells keep their ids.
     """
-    peps: Any = {"__all__": {"source": True}} if cell.peps else True
-    policers: Any = {"__all__": {"source": True}} if cell.policers else True
+    devices: Any = {"__all__": {"source": True}} if cell.devices else True
     tunnels: Any = {"__all__": {"source": True}} if cell.tunnels else True
-    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers, "tunnels": tunnels}
+    left_out = NOT_IN_IDENTITY | {"devices": devices, "tunnels": tunnels}
     return identity(cell_json(cell, left_out))
 
 

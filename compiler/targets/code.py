@@ -10,9 +10,10 @@ from functools import cache
 from typing import Any, cast
 
 from fairc.cell.batch import word
+from fairc.cell.devices import Device
 from fairc.cell.expansion import expand
 from fairc.cell.links import Interface
-from fairc.cell.model import Capture, Cell, Flow, Pep, Policer
+from fairc.cell.model import Capture, Cell, Flow
 
 from . import runner
 from .rendering import comment
@@ -30,7 +31,6 @@ POSITIONAL = {
     "Impairment": 1,
     "Interface": 4,
     "Node": 4,
-    "Policed": 2,
     "Route": 2,
     "Shaper": 2,
 }
@@ -40,7 +40,7 @@ ORIGIN = frozenset({"source", "declared", "users", "baseline", "baselines"})
 
 MEANINGS = {
     "client": "client of page loads",
-    "policer": "what a policer sees",
+    "device": "what a device sees",
     "echo": "echoes of pings",
     "sender": "data and ACKs at a sender",
 }
@@ -107,7 +107,7 @@ def comment_of(part: object) -> str:
     if isinstance(part, Capture):
         shown = f"{part.point} of the bottleneck {'/'.join(part.queue)}"
         return comment(MEANINGS.get(part.point, shown))
-    if isinstance(part, Flow | Pep | Policer):
+    if isinstance(part, Flow | Device):
         return comment(part.source)
     if isinstance(part, Interface) and (part.shaper or part.impairment):
         return comment(part.source)

@@ -134,7 +134,7 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
     """Yield what a cell requires that containers cannot have, because they share the host's
     kernel.
     """
-    for module, name, _ in modules(cell.flows, cell.peps):
+    for module, name, _ in modules(cell.flows, cell.devices):
         yield Diagnostic(
             code="not-in-containers",
             message=f"`{name}` of {module.removeprefix('tcp_')} is set for a whole kernel,"

@@ -52,12 +52,9 @@ def view(cell: Cell) -> View:
         flow[ABOVE] = comment_of(planned)
     for capture, captured in zip(said.get("captures", ()), cell.captures, strict=True):
         capture[ABOVE] = comment_of(captured)
-    ends = 2 * len(cell.peps)
-    for proxy, pep in zip(
-        said.get("proxies", ()), [p for p in cell.peps for _ in "ab"], strict=True
-    ):
-        proxy[ABOVE] = comment_of(pep)
-    assert len(said.get("proxies", ())) == ends, "a proxy at either end"
+    splitting = [device for device in cell.devices if device.splits for _ in device.programs]
+    for proxy, device in zip(said.get("proxies", ()), splitting, strict=True):
+        proxy[ABOVE] = comment_of(device)
     nodes = document["network"]["nodes"]
     by_name = {node["name"]: node for node in nodes}
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
 from fairc.cell.links import Change, ChosenLoss, GilbertElliott, Impairment
@@ -15,11 +16,11 @@ from .queues import Queue
 from .requests import Input
 from .workloads import Distribution
 
+if TYPE_CHECKING:
+    from .flows import Flow
+
 Transmit = Literal["frames", "bucket"]
 Ecn = Literal["none", "bleach", "mark"]
-Harshness = Literal["soft", "mild", "strict"]
-Feedback = Literal["none", "classic", "accurate"]
-Charge = Literal["forwarded", "arrived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +69,42 @@ class Recordings:
 
 
 @dataclass(frozen=True, slots=True)
-class Policer:
-    """Congestion policing of one direction of a link (docs/learn/links.md).
+class Misplaced:
+    """A place where a device cannot stand: the code of the diagnostic, and its help."""
 
-    rate: fill rate of each user's bucket, packets/s, > 0.
-    depth: packets, >= 1.
-    harshness: how much an empty bucket drops.
-    feedback: which ECN marks senders re-expose.
-    charge: when a re-echo takes its token.
+    code: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDevice:
+    """What stands in front of the queue of one direction of a link, at a node of its own;
+    mechanisms/devices has each.
+
+    noun: what it is called, also in the name of its node. tunnelled: where it
+    stands in a tunnel, which hides TCP's headers; None: it reads none.
+    name: empty: that of its place.
     """
 
+    noun: ClassVar[str]
+    tunnelled: ClassVar[Misplaced | None] = None
+
     name: str
-    rate: float
-    depth: float
-    harshness: Harshness
-    feedback: Feedback
-    charge: Charge
     span: Span
+
+    @property
+    def limit_bps(self) -> int | None:
+        """The rate at which packets may pass it, bit/s of frames; None: any."""
+        return None
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether it reads what leaves the queue, and what comes back, as well."""
+        return False
+
+    def prepared(self, flows: Sequence[Flow]) -> list[Flow]:
+        """Return the flows as it needs them. Raises CompileError for one that cannot be so."""
+        return [*flows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +145,6 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenBucket:
-    """Rate policing of one direction of a link: a frame that finds too few tokens is dropped.
-
-    rate_bps: fill rate, bit/s of frames. burst_bytes: depth of the bucket, bytes of frames.
-    """
-
-    name: str
-    rate_bps: int
-    burst_bytes: int
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class Burst:
     """What a shaper's bucket holds, bytes of frames, and the rate at which that is sent, bit/s;
     None: in no time.
@@ -171,7 +178,7 @@ class Direction:
     ups: when it goes down (False), and comes up again.
     trace: what the rate follows; rate_bps is then its mean.
     mtu: the largest IP packet, bytes; the same both ways.
-    policer: in front of the queue.
+    device: in front of the queue; None: there is none.
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
     lets them pass, and they take no time. burst: what that holds; None: one frame.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
@@ -192,7 +199,7 @@ class Direction:
     ups: tuple[tuple[int, bool], ...] = ()
     trace: Trace | None = None
     mtu: int = MTU
-    policer: Policer | TokenBucket | None = None
+    device: LinkDevice | None = None
     transmit: Transmit = "frames"
     burst: Burst | None = None
     ecn: Ecn = "none"

@@ -1,1 +1,1 @@
-"""Networks from topologies as written: nodes, links, losses, changes, proxies, policers."""
+"""Networks from topologies as written: nodes, links, losses, changes, proxies, devices."""

@@ -1,4 +1,4 @@
-"""Devices of a topology (proxies, policers, ...): their settings, and the nodes that they name."""
+"""Devices of a topology (proxies, tunnels, ...): their settings, and the nodes that they name."""
 
 from __future__ import annotations
 

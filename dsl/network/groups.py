@@ -249,8 +249,8 @@ def network_on_machine(network: model.Network) -> model.Network:
 def _link_on_machine(link: model.Link, names: Mapping[str, str]) -> model.Link:
     ways = (
         way
-        if way.policer is None
-        else replace(way, policer=replace(way.policer, name=on_machine(way.policer.name)))
+        if way.device is None
+        else replace(way, device=replace(way.device, name=on_machine(way.device.name)))
         for way in (link.forward, link.backward)
     )
     forward, backward = ways

@@ -22,13 +22,13 @@ from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
+from fairc.mechanisms.devices.registry import DEVICES
 from fairc.mechanisms.queues.discipline import queue_of
 from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
-from fairc.words.policers import policer_of
 from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
 
@@ -37,8 +37,8 @@ from .devices import Layer, refuse_node
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
 from .impairments import impairment_of
+from .link_devices import place_devices
 from .peps import peps
-from .policers import place_policers
 from .tunnels import tunnels
 
 Report = Callable[[Diagnostic], None]
@@ -61,7 +61,7 @@ class _LinkSide:
     trace: model.Trace | None
     queue: model.Queue
     mtu: Quantity | None
-    policer: model.Policer | model.TokenBucket | None
+    device: model.LinkDevice | None
     transmit: Use[Transmission]
     burst: model.Burst | None
     ecn: Ecn
@@ -105,7 +105,7 @@ def build_network(
     links = tuple(link for link in paired if {link.a, link.b} <= nodes.keys())
     own = tuple(link for link in paired if link not in links)
     with gather.attempt():
-        _refuse_policed(own)
+        _refuse_devices(own)
     pairs: tuple[model.Pep, ...] = ()
     carried: tuple[model.Tunnel, ...] = ()
     if not gather.found:
@@ -114,7 +114,7 @@ def build_network(
         with gather.attempt():
             pairs = peps(layers, nodes, links)
         with gather.attempt():
-            links = place_policers(layers, nodes, links, pairs)
+            links = place_devices(layers, nodes, links, pairs)
     body, _ = layers[0]
     if not nodes:
         with gather.attempt():
@@ -123,17 +123,26 @@ def build_network(
     return model.Network(tuple(nodes.values()), links, body.span, pairs, has_pairs, own, carried)
 
 
-def _refuse_policed(own: Sequence[model.Link]) -> None:
-    """Refuse a policer on the link of a flow's own host: no other flow is there to compare with."""
+def _refuse_devices(own: Sequence[model.Link]) -> None:
+    """Refuse a device on the link of a flow's own host: no other flow is there to compare with."""
+    verbs = {entry.noun: entry.does for entry in DEVICES}
     for link in own:
-        policer = link.forward.policer or link.backward.policer
-        if policer is not None:
+        device = link.forward.device or link.backward.device
+        if device is not None:
             fail(
                 "impossible-pair",
-                "a policer is on the link of one flow's own host",
-                policer.span,
-                help="police the link between the routers",
+                f"a {device.noun} is on the link of one flow's own host",
+                device.span,
+                help=f"{verbs[device.noun]} the link between the routers",
             )
+
+
+def _device(settings: Settings) -> model.LinkDevice | None:
+    """Return what a direction is given in front of its queue."""
+    for entry in DEVICES:
+        if (use := settings.given(entry.key)) is not None:
+            return entry.read(use, "")
+    return None
 
 
 def _general(way: tuple[str, str]) -> Iterator[tuple[str, str]]:
@@ -376,7 +385,6 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
         _check_queue(chosen, rate)
-    policed = settings.given(keys.POLICER)
     bursts = loss.bursts if loss else None
     impairment = impairment_of(settings, delay, bursts)
     bad = () if loss is None or loss.bad is None else (loss.bad,)
@@ -405,7 +413,7 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
-        policer=None if policed is None else policer_of(policed),
+        device=_device(settings),
         transmit=settings[keys.TRANSMIT],
         burst=burst_of(
             settings[keys.TRANSMIT],
@@ -542,7 +550,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         events=way.events,
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
-        policer=way.policer,
+        device=way.device,
         chosen=() if loss is None else loss.chosen,
         transmit=way.transmit.entry.transmit,
         burst=way.burst,

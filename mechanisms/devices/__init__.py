@@ -1,1 +1,5 @@
-"""Devices on the way of packets: a folder each."""
+"""Devices: a folder each.
+
+device      what a device in front of a queue declares
+registry    all of these
+"""

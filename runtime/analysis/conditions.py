@@ -261,8 +261,8 @@ def _split(side: Side) -> str:
     protocol = "h3" if side.transport == "quic" else "h2"
     if not is_split(side.cell, side.flow.plan, protocol):
         return "none: end to end"
-    pep = next(pep for pep in side.cell.peps if side.flow.plan.port in pep.ports)
-    return f"by a PEP: 3 connections, the middle one with {pep.cca} and without slow start"
+    port = side.flow.plan.port
+    return next(each.splitting for each in side.cell.devices if port in each.split_ports)
 
 
 def _handshake(side: Side) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
-from fairc.cell.expansion import lower
+from fairc.cell.expansion import device_filters, lower
 from fairc.cell.links import arriving_filters
 from fairc.cell.queues import disciplines
 from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
@@ -176,7 +176,10 @@ def ccas(cell: Cell) -> list[str]:
         for f in cell.flows
         if f.transport in ("tcp", "web") and not (f.cca_object or f.cca_module)
     )
-    return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
+    return sorted(
+        {flow.cca for flow in kernels if flow.cca}
+        | {cca for each in cell.devices for cca in each.ccas}
+    )
 
 
 def filters_of(cell: Cell) -> list[str]:
@@ -185,6 +188,8 @@ def filters_of(cell: Cell) -> list[str]:
     for interface in (each for node in cell.nodes for each in node.interfaces):
         found |= set(arriving_filters(interface))
         found |= interface.queue.filters if interface.queue is not None else frozenset()
+    for device in cell.devices:
+        found |= {text for place in device.arriving for text in device_filters([device], place)}
     return sorted(found)
 
 

@@ -5,8 +5,8 @@ and `tc` wrote, `paths` knows the routes, `matching`, `replay` and `queues` foll
 bottleneck, `qlog` checks what a QUIC server traced, `selection` says which packets are whose,
 `slots` apportions bytes to time, `loads` says what is known of a page load, and `arrivals` when its
 data came, the `record.py` of a workload reads what only its ends write, and so does that of a
-device, `policers` and `policing` follow policed packets, `tunnels` reads what their ends say;
-`record` holds all of it, put together by `loading`; `series`, `pages` and `buckets` are kept.
+device (`devices` has what is asked of it), `tunnels` reads what their ends say; `record` holds all
+of it, put together by `loading`; `series` and `pages` are kept.
 """
 
 from typing import TYPE_CHECKING

@@ -15,12 +15,10 @@ from . import (
     changes,
     endpoints,
     images,
-    policers,
     processing,
     qdisc,
     queues,
     round_trips,
-    token_buckets,
     tunnels,
 )
 from .artefacts import NS, ArtefactError, Artefacts, Ending, field
@@ -48,9 +46,16 @@ def load(cell: Cell, folder: Path) -> Measurement:
     }
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
-    policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
-    buckets = token_buckets.load(cell, captures, ending.epoch_ns)
-    dropped = {**policers.dropped_packets(policing), **token_buckets.dropped_packets(buckets)}
+    devices = {
+        name: read.load(artefacts, cell, captures, ending.epoch_ns)
+        for name, read in named("devices", "record")
+    }
+    dropped = {
+        capture: packets
+        for records in devices.values()
+        for each in records
+        for capture, packets in each.dropped_packets.items()
+    }
     hosts = processing.load(artefacts, cell)
     try:
         moved = changes.reroutings(artefacts, cell)
@@ -83,10 +88,8 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         reroutings=moved,
-        devices={name: read.load(artefacts, cell) for name, read in named("devices", "record")},
+        devices=devices,
         processing=hosts,
-        policers=policing,
-        token_buckets=buckets,
         tunnels=tunnels.load(artefacts, cell),
     )
 

@@ -408,7 +408,7 @@ def assemble(
     """Combine the captures of each bottleneck queue, in order of place.
 
     captures: all of the cell's, by name. qdiscs: those of each interface at the end. dropped: by
-    capture name, the packets that a policer in front of the queue dropped. reroutings: when the
+    capture name, the packets that a device in front of the queue dropped. reroutings: when the
     routes of each node changed. hosts: what they take for each packet.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
@@ -448,7 +448,7 @@ def _queue(
     blind = without or paths.is_host(place[0])
     blind = blind or any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
 
-    def behind_policers(name: str) -> pcap.Packets:
+    def behind_devices(name: str) -> pcap.Packets:
         packets = captures[name].packets
         return packets.select(~dropped[name]) if name in dropped else packets
 
@@ -456,7 +456,7 @@ def _queue(
         names = [c.name for c in cell.captures if c.queue == place and c.point == point]
         if not names and not without and not (blind and point == "entry"):
             raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
-        return pcap.concatenate(tuple(map(behind_policers, names)))
+        return pcap.concatenate(tuple(map(behind_devices, names)))
 
     entered = at("entry")
     moved = reroutings.get(place[0], ())

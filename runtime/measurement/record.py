@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +33,12 @@ if TYPE_CHECKING:  # what reads files: metrics need none of it to say what they 
     from .arrivals import Curve
     from .artefacts import CaptureCounts, Ending
     from .changes import AppliedChange, History
+    from .devices import DeviceRecord
     from .endpoints import Endpoints
     from .loads import PageLoad
     from .pcap import Packets
-    from .policers import PolicerRecord
     from .queues import QueueRecord
     from .round_trips import RoundTrips, SenderCapture
-    from .token_buckets import BucketRecord
     from .tunnels import EndRecord
 
 Floats = NDArray[np.float64]
@@ -298,10 +298,8 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     reroutings: Mapping[str, tuple[AppliedChange, ...]] = field(default_factory=dict)
-    devices: Mapping[str, Any] = field(default_factory=dict)
+    devices: Mapping[str, Sequence[DeviceRecord]] = field(default_factory=dict)
     processing: processing.Processing = processing.NONE
-    policers: tuple[PolicerRecord, ...] = ()
-    token_buckets: tuple[BucketRecord, ...] = ()
     tunnels: tuple[EndRecord, ...] = ()
     window: Window | None = None
 
@@ -312,6 +310,19 @@ class Measurement:
         for name in ("paths", "_known", "data_paths"):
             seen.__dict__[name] = getattr(self, name)
         return seen
+
+    @property
+    def device_records(self) -> Iterator[DeviceRecord]:
+        """What all devices left behind."""
+        return itertools.chain.from_iterable(self.devices.values())
+
+    def dropped_by_devices(self, flow: FlowRecord) -> float:
+        """Return the share of a flow's packets that devices drop; 0 where none does."""
+        return 1 - math.prod(each.passed(self, flow) for each in self.device_records)
+
+    def held_s(self, place: Place) -> float:
+        """Return the longest that a device held a packet in front of a queue, s."""
+        return max((each.held_s(place) for each in self.device_records), default=0.0)
 
     def round_trips(self, flow: FlowRecord, path: Subflow | None = None) -> RoundTrips:
         """Return the round trips of a flow's packets. path: of Multipath TCP, alone.
@@ -462,7 +473,7 @@ class Measurement:
 
     def split(self, flow: FlowRecord) -> bool:
         """Return whether proxies split the TCP connections of a flow."""
-        return any(flow.plan.port in pep.ports for pep in self.cell.peps)
+        return any(flow.plan.port in device.split_ports for device in self.cell.devices)
 
     def unseen(self, flow: FlowRecord) -> bool:
         """Return whether a flow's packets at the bottleneck cannot be identified.
@@ -470,7 +481,8 @@ class Measurement:
         That is so if it shares its proxies with other flows, or there are no captures.
         """
         return not self.captured or any(
-            flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps
+            flow.plan.port in device.split_ports and len(device.split_ports) > 1
+            for device in self.cell.devices
         )
 
     def capacity_bits(self, flow: FlowRecord, edges_s: Floats) -> Floats:

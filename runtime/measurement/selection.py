@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow, Pep, Subflow
+from fairc.compiler.plan import Cell, Flow, Subflow
 
 from .pcap import TCP, UDP, Packets
 
@@ -26,9 +26,8 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
 
     Where the sender opens the connections, by address and port of the flow's client, which listens.
 
-    Where a PEP splits the flow's TCP connections, packets of the middle ones, from the gateway,
-    belong to it too; where several flows share a PEP, these cannot be attributed and belong to no
-    flow.
+    Where a device splits the flow's TCP connections, packets of the middle ones belong to it too;
+    where several flows share a device, these cannot be attributed and belong to no flow.
     """
     if flow.workload.opened_by_sender:
         found = packets.destination == int(IPv4Address(flow.client_address))
@@ -38,9 +37,10 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
         found &= packets.source_port == flow.port
     # Only of the few that are left: each of a hundred users has a hundredth of the packets.
     found[found] = np.isin(packets.protocol[found], _PROTOCOLS[flow.transport])
-    for pep in cell.peps:
-        if [f.name for f in cell.flows if f.port in pep.ports] == [flow.name]:
-            found |= middle_of(pep, packets)
+    for device in cell.devices:
+        split = [f.name for f in cell.flows if f.port in device.split_ports]
+        if device.middle is not None and split == [flow.name]:
+            found |= middle_of(device.middle, packets)
     return np.asarray(found, np.bool_)
 
 
@@ -71,11 +71,14 @@ def ends_of(path: Subflow, packets: Packets) -> Bools:
     return np.asarray(there | back, np.bool_)
 
 
-def middle_of(pep: Pep, packets: Packets) -> Bools:
-    """Return which packets are data of the connections between two proxies."""
+def middle_of(middle: tuple[str, int], packets: Packets) -> Bools:
+    """Return which packets are data of connections in the middle of split ones; middle: the address
+    and port that they come from.
+    """
+    address, port = middle
     return np.asarray(
-        (packets.source == int(IPv4Address(pep.gateway_address)))
-        & (packets.source_port == pep.port)
+        (packets.source == int(IPv4Address(address)))
+        & (packets.source_port == port)
         & (packets.protocol == TCP),
         np.bool_,
     )

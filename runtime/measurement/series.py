@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .buckets import BUCKETS
+from fairc import mechanisms
+
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
 from .samples import NO_THRESHOLD, STATES
@@ -354,7 +355,8 @@ SERIES: Mapping[str, Table[Any]] = {
     table.name: table
     for table in (
         *(SLOTS, SAMPLES, MODELS, VIDEOS, REQUESTS, TRACES, QUEUES),
-        *(BUCKETS, CURVES, LOADS, RESOURCES, SEQUENCES),
+        *(each.TABLE for each in mechanisms.load("devices", "table")),
+        *(CURVES, LOADS, RESOURCES, SEQUENCES),
     )
 }
 """The tables in the order of the documentation."""

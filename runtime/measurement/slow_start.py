@@ -16,7 +16,7 @@ def is_split(cell: Cell, flow: Flow, protocol: str) -> bool:
     """Return whether a PEP splits a flow's connections of an HTTP version; QUIC's are never
     split.
     """
-    return protocol != "h3" and any(flow.port in pep.ports for pep in cell.peps)
+    return protocol != "h3" and any(flow.port in each.split_ports for each in cell.devices)
 
 
 def slow_start_s(cell: Cell, flow: Flow, protocol: str) -> float | None:

@@ -23,7 +23,6 @@ from fairc.runtime.measurement.record import Passage
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import UNSEEN, Metric, Presentation, Value, per_flow
-from .policing import policed_loss
 
 TOTAL = Value(
     "loss_rate.total",
@@ -86,7 +85,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         )
     came = sum(one.came for one in first)
     dropped = sum(one.dropped for one in (*first, *behind)) / max(1, came)
-    passed = (1 - dropped) * (1 - lost) * (1 - policed_loss(measurement, flow))
+    passed = (1 - dropped) * (1 - lost) * (1 - measurement.dropped_by_devices(flow))
     return (
         TOTAL.of(1 - passed, flow.name),
         QUEUE.of(dropped, flow.name),

@@ -163,8 +163,7 @@ def _network(scene: Cell) -> str:
     rate, queue = _bottleneck(scene)
     link = f"a {quantity(rate, 'bit/s')} bottleneck" if rate else "a link without a rate"
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
-    if scene.peps:
-        parts.append("a PEP that splits TCP connections")
+    parts += dict.fromkeys(device.sentence for device in scene.devices if device.sentence)
     headers = sorted({tunnel.header_bytes for tunnel in scene.tunnels})
     if headers:
         parts.append(f"a tunnel of {listed([quantity(each, 'B') for each in headers])} a packet")
@@ -227,7 +226,9 @@ def _ranges(scenes: list[Cell]) -> str:
 def _traits(scenes: list[Cell]) -> list[str]:
     """Return what links do beyond rate, delay, loss and queue, as far as any link does it."""
     interfaces = [i for scene in scenes for node in scene.nodes for i in node.interfaces]
-    return [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
+    traits = [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
+    devices = (device for scene in scenes for device in scene.devices)
+    return [*traits, *dict.fromkeys(device.trait for device in devices if device.trait)]
 
 
 def _ever(attribute: str, interface: Interface) -> set[Any]:
@@ -243,7 +244,6 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "jitter": lambda i: any(_ever("jitter_ns", i)),
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
-    "a policer": lambda i: i.arriving_bucket is not None,
     "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",

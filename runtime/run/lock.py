@@ -35,7 +35,7 @@ ANALYSIS = (
     "validity",
 )
 # What does so in the folder of a mechanism.
-OF_MECHANISMS = ("record.py", "check.py")
+OF_MECHANISMS = ("record.py", "check.py", "decisions.py", "metric.py", "table.py")
 
 
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
@@ -97,10 +97,11 @@ def analysis_identity(requests: Requests) -> str:
     for asked in (*requests.measure, *requests.implied, *requests.formulas):
         total.update(asked.model_dump_json().encode() + b"\n")
     here = Path(fairc.runtime.__file__).parent
-    modules = sorted(METRICS[r.name].module for r in requests.metrics if r.name in METRICS)
+    used = sorted(METRICS[r.name].module for r in requests.metrics if r.name in METRICS)
+    modules = [name for name in used if name and not name.startswith("fairc.")]
     folder = Path(fairc.mechanisms.__file__ or "").parent
     own = [path for name in OF_MECHANISMS for path in sorted(folder.glob(f"*/*/{name}"))]
-    for place in (*(here / name for name in ANALYSIS), *own, *map(_package, filter(None, modules))):
+    for place in (*(here / name for name in ANALYSIS), *own, *map(_package, modules)):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             name = path.relative_to(place.parent).as_posix()
             total.update(name.encode() + b"\n" + path.read_bytes())

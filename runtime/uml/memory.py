@@ -109,11 +109,11 @@ def is_steady(cell: Cell) -> bool:
     """Return whether all that a cell's machine holds at once is surely counted here.
 
     It is not where connections open on the way (requests, page loads, proxies), where records of
-    packets are kept (policers, tunnels, qlog), or where more packets may be sent than `estimate`
+    packets are kept (devices, tunnels, qlog), or where more packets may be sent than `estimate`
     expects: over UDP, or where a link changes.
     """
     changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
-    if cell.peps or cell.policers or cell.tunnels or changing:
+    if cell.devices or cell.tunnels or changing:
         return False
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False

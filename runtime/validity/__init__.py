@@ -14,7 +14,6 @@ captures    complete (else no check of packets is done), consistent; no super-pa
 counters    a cell without captures: what its verdict rests on
 endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
-policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
 radio       aggregates, slots and repairs against reference models; thinned acknowledgements
 processing  the time that hosts take per packet; the transmitters of links
@@ -33,6 +32,7 @@ from .delay import base_rtt, random_delay
 from .endpoints import (
     congestion_control,
     datagrams,
+    device_packets,
     devices,
     host_buffers,
     host_limits,
@@ -46,7 +46,6 @@ from .loss import chosen_losses, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
-from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .radio import media, repairs
 from .schedule import schedule
@@ -95,8 +94,7 @@ CHECKS: tuple[Check, ...] = (
     host_limits,
     datagrams,
     devices,
-    policing,
-    token_buckets,
+    device_packets,
     tunnels,
     machine_load,
     schedule,

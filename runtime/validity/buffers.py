@@ -15,25 +15,17 @@ from .finding import Finding, see
 ORDER_S = ORDER_NS * 1e-9
 
 
-def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
-    """Return the most packets that may have been in the policer in front of a queue.
+def _held(measurement: Measurement, queue: QueueRecord) -> int:
+    """Return the most packets that may have been in a device in front of a queue.
 
-    They are captured before the policer, so they seem to wait in the queue.
+    They are captured before the device, so they seem to wait in the queue.
     """
-    late_s = in_policer_s(measurement, queue)
+    late_s = measurement.held_s(queue.place)
     came_s = queue.seconds(queue.entered)
     if not late_s or not len(came_s):
         return 0
     within = np.searchsorted(came_s, came_s + late_s, side="right") - np.arange(len(came_s))
     return int(within.max())
-
-
-def in_policer_s(measurement: Measurement, queue: QueueRecord) -> float:
-    """Return the longest that the policer in front of a queue held a packet, s; 0 without one."""
-    return max(
-        (p.total.late_s for p in measurement.policers if p.place == queue.place and p.total),
-        default=0.0,
-    )
 
 
 _CLASSES = 3
@@ -67,7 +59,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         else:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
             after = met_packets + 1
-        before_it = _in_policer(measurement, queue) * slack
+        before_it = _held(measurement, queue) * slack
         of_class = any(each.limit_is_of_class for each in disciplines)
         classes = _CLASSES if of_class and _has_classes(measurement) else 1
         beyond = sum(each.beyond_packets for each in disciplines) * slack

@@ -82,8 +82,9 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
             queue.interface.bottleneck and any(one.queue is queue for one in passages)
         ):
             found |= packets_of(measurement.cell, flow.plan, packets)
-    for pep in measurement.cell.peps:
-        found |= middle_of(pep, packets)
+    for device in measurement.cell.devices:
+        if device.middle is not None:
+            found |= middle_of(device.middle, packets)
     return found
 
 
@@ -107,7 +108,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
                 f"a frame of {largest} bytes reached {queue.name}: its host has not segmented it;"
                 f" {see('system.json')} for the offloads that were turned off",
             )
-    if measurement.cell.peps:  # each part of a split connection has a path of its own
+    if measurement.cell.is_split:  # each part of a split connection has a path of its own
         return
     for flow in measurement.flows:
         largest = max(

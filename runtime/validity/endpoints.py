@@ -87,8 +87,15 @@ def workloads(measurement: Measurement) -> Iterator[Finding]:
 def devices(measurement: Measurement) -> Iterator[Finding]:
     """Yield what the `check.py` of each kind of device finds, without captured packets."""
     for name, own in named("devices", "check"):
-        if name in measurement.devices:
-            yield from own.check(measurement, measurement.devices[name])
+        if name in measurement.devices and hasattr(own, "check"):
+            yield from own.check(measurement)
+
+
+def device_packets(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check_packets` of each kind of device finds."""
+    for name, own in named("devices", "check"):
+        if name in measurement.devices and hasattr(own, "check_packets"):
+            yield from own.check_packets(measurement)
 
 
 def remarks(measurement: Measurement) -> Iterator[Finding]:

@@ -103,14 +103,15 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
     bottlenecks = {queue.place for queue in measurement.queues}
     if not measurement.captured:  # then nothing but its drops is known of any other one
         bottlenecks |= {place for place, each in interfaces if each.bottleneck}
-    policed = {place for place, each in interfaces if each.arriving_bucket or each.arriving_losses}
+    dropping = {place for place, each in interfaces if each.arriving_losses}
+    dropping |= {place for each in measurement.cell.devices for place in each.arriving}
     flows = measurement.cell.flows
     times_ns = (None, *measurement.paths.reroutings_ns)
     ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))
     passed = {place for way in ways for place in way}
     for place, after in sorted(measurement.qdiscs_after.items()):
-        if place in bottlenecks or place in policed:
-            continue  # `token_buckets` and `chosen_losses` judge what these drop
+        if place in bottlenecks or place in dropping:
+            continue  # their devices' checks and `chosen_losses` judge what these drop
         dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None

@@ -11,7 +11,7 @@ import numpy as np
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
 
-from .buffers import ORDER_S, in_policer_s
+from .buffers import ORDER_S
 from .captures import of_flows
 from .finding import Finding, or_busy, see
 from .losses import LossCount
@@ -28,7 +28,7 @@ def queue_order(measurement: Measurement) -> Iterator[Finding]:
     flow.
     """
     for queue in measurement.seen_queues:
-        apart_s = ORDER_S + in_policer_s(measurement, queue)
+        apart_s = ORDER_S + measurement.held_s(queue.place)
         overtaken = int(queue.overtaken(apart_s).sum())
         if overtaken:
             grave = overtaken > MOST_OVERTAKEN * len(queue.left)

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from fairc.mechanisms.devices.policer.record import buckets_of
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
 
@@ -166,7 +167,7 @@ def queue(measured: Measurement, axes: Axes) -> None:
 
 
 def policer(measured: Measurement, axes: Axes) -> None:
-    (bucket,) = measured.token_buckets
+    (bucket,) = buckets_of(measured)
     arrival_s, sizes = bucket.arrival_s, bucket.packets.frame_bytes
     exits = queue_of(measured, "policer")
     axes.plot(arrival_s, np.cumsum(sizes) / 1e3, **SENT)

@@ -203,7 +203,7 @@ def satellite(make: Any, *, rate_bps: int | None = 10_000_000, window: Any = Non
 
 def test_proxies_of_a_link(make: SimpleNamespace) -> None:
     cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
-    (pep,) = cell.peps
+    (pep,) = cell.devices
     assert (pep.terminal, pep.gateway, pep.ports, pep.port) == ("r2", "r1", (5001,), 5002)
     assert pep.rate_bps == (10_000_000, 2_000_000)
     assert (
@@ -214,7 +214,7 @@ def test_proxies_of_a_link(make: SimpleNamespace) -> None:
 
 def test_the_window_may_be_given(make: SimpleNamespace) -> None:
     given = satellite(make, window=make.size(50_000, "B"))
-    (pep,) = make.cell(make.scenario(given, [make.flow("a")])).peps
+    (pep,) = make.cell(make.scenario(given, [make.flow("a")])).devices
     assert pep.window_bytes == 50_000
 
 
@@ -232,7 +232,7 @@ def test_proxies_stand_before_the_queue(make: SimpleNamespace) -> None:
 
 def test_every_node_between_proxies_has_a_way_to_both(make: SimpleNamespace) -> None:
     cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
-    (pep,) = cell.peps
+    (pep,) = cell.devices
     routes = {n.name: {r.destination for r in n.routes} for n in cell.nodes}
     assert {n for n, to in routes.items() if f"{pep.terminal_address}/32" in to} == {
         "r1",
@@ -248,10 +248,9 @@ def test_every_node_between_proxies_has_a_way_to_both(make: SimpleNamespace) -> 
 
 def test_what_proxies_are_told(make: SimpleNamespace) -> None:
     cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
-    (pep,) = cell.peps
+    (pep,) = cell.devices
     told = {
-        p["name"].rpartition(".")[2]: (p["node"], p["role"], p["description"])
-        for p in proxies(pep, cell)
+        p["name"].rpartition(".")[2]: (p["node"], p["role"], p["description"]) for p in proxies(pep)
     }
     assert {name: words[:2] for name, words in told.items()} == {
         "terminal": ("r2", "pep-terminal"),
@@ -265,12 +264,12 @@ def test_flows_over_udp_and_from_the_other_side_are_not_split(make: SimpleNamesp
     upwards = make.flow("up", "c1", "s1")
     datagrams = replace(make.flow("udp"), transport="udp", cca=None, rate_bps=10**6)
     scene = make.scenario(satellite(make), [make.flow("a"), upwards, datagrams])
-    (pep,) = make.cell(scene).peps
+    (pep,) = make.cell(scene).devices
     assert pep.ports == (5001,)
     assert pep.port == 5004
     idle = make.scenario(satellite(make), [upwards])
     assert "idle-pep" in make.found(idle)
-    assert make.cell(idle).peps == ()
+    assert make.cell(idle).devices == ()
 
 
 def test_a_link_of_proxies_needs_a_rate(make: SimpleNamespace) -> None:

@@ -19,6 +19,7 @@ from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import cell_json
 from fairc.compiler.targets import containers, mininet
 from fairc.dsl.core.diagnostics import CompileError
+from fairc.mechanisms.devices.policer.cell import Policer
 from fairc.mechanisms.queues.red.cell import Red
 
 ACCURATE = "conex(rate: 2.5pkt/s, depth: 45pkt, harshness: soft, feedback: accurate)"
@@ -62,9 +63,15 @@ def codes(text: str) -> Sequence[str]:
     return []
 
 
+def policer_of(cell: Cell) -> Policer:
+    (policer,) = cell.devices
+    assert isinstance(policer, Policer)
+    return policer
+
+
 def test_every_user_has_a_bucket() -> None:
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    (policer,) = cell.policers
+    policer = policer_of(cell)
     assert policer.buckets == ("heavy-1", "heavy-2", "light-1")
     assert [(p.flow, p.bucket) for p in policer.policed] == [
         ("heavy-1", 0),
@@ -84,7 +91,7 @@ def test_every_user_has_a_bucket() -> None:
 
 def test_a_policer_stands_in_front_of_the_queue() -> None:
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    (policer,) = cell.policers
+    policer = policer_of(cell)
     (node,) = [node for node in cell.nodes if node.name == policer.node]
     assert node.kind == "hop"
     ends = {interface.name: interface for interface in node.interfaces}
@@ -94,7 +101,7 @@ def test_a_policer_stands_in_front_of_the_queue() -> None:
     assert seen == {
         ("entry", policer.ingress, "in"),
         ("exit", policer.egress, "out"),
-        ("policer", policer.egress, "in"),
+        ("device", policer.egress, "in"),
     }
 
 
@@ -103,20 +110,20 @@ def test_without_a_policer_nothing_is_there() -> None:
     assert "policer" not in cell_json(plain)
     sweep = "sweep { p = [none, conex(1pkt/s, 5pkt), conex(2pkt/s, 5pkt)] }"
     swept = cells(spec(access("p", "fifo(100ms)"), USERS, sweep))
-    assert [len(cell.policers) for cell in swept] == [0, 1, 1]
+    assert [len(cell.devices) for cell in swept] == [0, 1, 1]
     assert len({cell.id for cell in swept}) == 3
 
 
 def test_seeds_differ_by_repetition() -> None:
     made = cells(spec(access(ACCURATE), USERS, "repeat = 2"))
-    seeds = {cell.policers[0].seed for cell in made}
+    seeds = {policer_of(cell).seed for cell in made}
     assert len(seeds) == 2 and all(0 <= seed < 2**63 for seed in seeds)
 
 
 def test_the_source_is_not_part_of_the_identity() -> None:
     text = spec(access(ACCURATE), USERS)
     (one,), (moved,) = cells(text), cells(text.replace("fexp 1\n", "fexp 1\n# a comment\n"))
-    assert one.policers[0].source != moved.policers[0].source
+    assert one.devices[0].source != moved.devices[0].source
     assert one.id == moved.id
 
 
@@ -135,7 +142,7 @@ TWO = """flow one { from = s1  to = c  cca = cubic  workload = bulk }
 def test_without_users_every_source_has_a_bucket() -> None:
     topology = TOPOLOGY.format(queue="fifo(50pkt)", mode="conex(4pkt/s, 8pkt, charge: arrived)")
     (cell,) = cells(spec(topology, TWO))
-    (policer,) = cell.policers
+    policer = policer_of(cell)
     assert (policer.name, policer.buckets, policer.charge) == ("gate", ("s1", "s2"), "arrived")
     assert not any(flow.options.ecn for flow in cell.flows)
 
@@ -143,7 +150,7 @@ def test_without_users_every_source_has_a_bucket() -> None:
 def test_what_runs_on_no_users_is_cross_traffic() -> None:
     cross = "flow cross { over = udp  rate = 1Mbit/s  workload = bulk }"
     (cell,) = cells(spec(access("conex(4pkt/s, 8pkt)", "fifo(100ms)"), f"{USERS}\n  {cross}"))
-    assert "cross" not in {one.flow for one in cell.policers[0].policed}
+    assert "cross" not in {one.flow for one in policer_of(cell).policed}
 
 
 QUIC = "users u { count = 1 }  flow u { users = u  over = quic  cca = cubic  workload = bulk }"
@@ -169,7 +176,7 @@ def test_classic_feedback_bears_losses_behind_the_queue() -> None:
 
 def test_the_program_starts_it_in_place_of_the_kernel() -> None:
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    (policer,) = expand(cell)["policers"]
+    (policer,) = expand(cell)["devices"]
     node, told = policer["node"], policer["description"]
     assert (policer["name"], node, policer["ingress"], policer["role"]) == (
         "left-right.policer",
@@ -210,9 +217,9 @@ def test_what_a_policer_costs_is_estimated() -> None:
         return estimate.wall_s
 
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    more_s = wall_s(cell) - wall_s(replace(cell, policers=()))
+    more_s = wall_s(cell) - wall_s(replace(cell, devices=()))
     sent = packets(cell, length(cell))
-    assert more_s == pytest.approx(UML.per_policed_packet_s * sent) and more_s > 0.1
+    assert more_s == pytest.approx(UML.per_device_packet_s * sent) and more_s > 0.1
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_each_way_in_is_shut(path: hostile.Path, value: object) -> None:
 def test_each_way_in_through_a_policer_is_shut(path: hostile.Path, value: object) -> None:
     document = documents()["policed"]
     parse_cell(json.dumps(document))
-    mutant = hostile.replaced(document, ("policers", 0, *path), value)
+    mutant = hostile.replaced(document, ("devices", 0, *path), value)
     with pytest.raises(ValidationError):
         parse_cell(json.dumps(mutant))
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairc.compiler import Compilation
+from fairc.mechanisms.devices.policer.check import MOST_DIFFERENT, differences
+from fairc.mechanisms.devices.policer.record import policers_of
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.measurement import load
-from fairc.runtime.validity.policing import MOST_DIFFERENT, differences
 
 Compiled = Callable[..., Compilation]
 
@@ -25,7 +26,7 @@ def test_packets_are_policed_as_computed(
     raw = engine.run(cell, tmp_path)
     assert raw.error == ""
     measurement = load(cell, raw.artefacts)
-    (policer,) = measurement.policers
+    (policer,) = policers_of(measurement)
     assert policer.total is not None and policer.total.dropped > 0
     assert differences(policer) <= MOST_DIFFERENT * len(policer.decisions)
     assert len(measurement.queues[0].left) > 50

@@ -208,6 +208,94 @@ class Parcel(Workload):
     def total_bytes(self, connections: int) -> int:
         return 50_000 * connections
 '''
+DEVICE = '''"""Declaration of `sieve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairc.dsl.core.entries import Entries, Entry, Parameter
+from fairc.dsl.core.kinds import AnyName
+from fairc.dsl.core.registry import Registry
+from fairc.dsl.model import LinkDevice, Misplaced
+from fairc.mechanisms.devices.device import DeviceEntry
+
+MODES = Registry("sieve", "sieve", [Entry("wide", "It lets all packets through", runs=True)])
+AT = Parameter("at", AnyName("a router"), "where", required=True)
+TO = Parameter("to", AnyName("a node"), "to this neighbour", required=True)
+MODE = Parameter("mode", Entries(MODES), "what it does", required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sieve(LinkDevice):
+    """A sieve in front of a queue."""
+
+    noun = "sieve"
+
+
+DECLARATION = DeviceEntry(
+    noun="sieve",
+    summary="Sieves packets",
+    example="sieve NAME { at = left  to = right  mode = wide }",
+    modes=MODES,
+    key=Parameter("sieve", Entries(MODES), "sieve in front of the queue", otherwise="none"),
+    block=Registry("key of sieve", "key", [AT, TO, MODE]),
+    at=AT,
+    to=TO,
+    mode=MODE,
+    read=lambda use, name: Sieve(name=name, span=use.span),
+    no_link=Misplaced("no-sieve-link", "write another link"),
+    twice=Misplaced("duplicate-sieve", "keep one of them"),
+    between_proxies=Misplaced("sieved-pep", "sieve another link"),
+    does="sieve",
+    is_done="sieved",
+)
+METRICS = ()
+'''
+DEVICE_LOWERING = '''"""`sieve` as a part of the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cell import Sieve
+
+
+def lower(device: Any, egress: Any, wiring: Any, *_: object) -> Sieve:
+    """Return it."""
+    ingress = wiring.other(egress).name
+    return Sieve(name=device.name, node=egress.node, ingress=ingress, egress=egress.name)
+'''
+DEVICE_PART = '''"""The part of a plan that is `sieve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.cell.devices import DEVICE_KINDS, FrontDevice
+
+
+@DEVICE_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sieve(FrontDevice):
+    """A sieve."""
+
+    kind: Literal["sieve"] = "sieve"
+
+    @property
+    def actions(self) -> str:
+        """The action of tc."""
+        return "police rate 9000000bit burst 90000 mtu 65535 overhead 14 conform-exceed drop/ok"
+'''
+SIEVED = """fexp 1
+experiment sieved {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with { link left -> right { sieve = wide } }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
 
 from __future__ import annotations
@@ -325,6 +413,20 @@ TOYS = {
         {
             "mechanisms/__init__.py": (
                 ('        "program",\n', '        "program",\n        "parcel",\n'),
+            )
+        },
+    ),
+    "device in front of a queue": Toy(
+        "sieve",
+        {
+            "mechanisms/devices/NAME/__init__.py": '"""`sieve`: it lets all through."""\n',
+            "mechanisms/devices/NAME/declaration.py": DEVICE,
+            "mechanisms/devices/NAME/lowering.py": DEVICE_LOWERING,
+            "mechanisms/devices/NAME/cell.py": DEVICE_PART,
+        },
+        {
+            "mechanisms/__init__.py": (
+                ('        "policer",\n', '        "policer",\n        "sieve",\n'),
             )
         },
     ),
@@ -448,3 +550,10 @@ def test_a_copy_with_a_new_engine_runs_on_it(fairc: Callable[..., str]) -> None:
     where = "repetition == 1 and net == short(rtt: 10ms)"
     said = fairc("run", "toys.fexp", "-o", "run", "--engine", "copied", "--where", where)
     assert "1 valid" in said, said
+
+
+@pytest.mark.full
+def test_a_copy_with_a_new_device_runs_it(fairc: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "sieved.fexp").write_text(SIEVED)
+    assert "1 valid" in (said := fairc("run", "sieved.fexp", "-o", "run", "--engine", "uml")), said
+    assert '"kind":"sieve"' in (tmp_path / "run/cells.jsonl").read_text()

@@ -122,7 +122,7 @@ def test_links_devices_and_users_with_an_index(build: Build) -> None:
         ("f-2-2", "f[2]-2", "u", "u[2]"),
     ]
     assert called(flows[2]) == {"f[2]-2", "f[2]", "f", "u[2]", "u"}
-    policers = [w.policer for link in network.links for w in (link.forward, link.backward)]
+    policers = [w.device for link in network.links for w in (link.forward, link.backward)]
     assert [policer.name for policer in policers if policer] == ["p-1"]
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import load, read
-from fairc.dsl.model import Policer, SimpleWorkload
+from fairc.dsl.model import SimpleWorkload
+from fairc.mechanisms.devices.policer.declaration import Policer
 from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.mechanisms.workloads.load.declaration import Load
 
@@ -108,10 +109,10 @@ def test_conex_is_a_policer_for_every_rate(examples: Path) -> None:
         scenario = configuration.scenario
         assert all(flow.options.ecn for flow in scenario.flows)
         (policer,) = [
-            way.policer
+            way.device
             for link in scenario.network.links
             for way in (link.forward, link.backward)
-            if isinstance(way.policer, Policer)
+            if isinstance(way.device, Policer)
         ]
         assert (policer.depth, policer.feedback, policer.charge) == (45, "accurate", "forwarded")
         policers.append((policer.rate, policer.harshness))
@@ -124,10 +125,10 @@ def test_youtube_runs_with_and_without_a_policer(examples: Path) -> None:
     networks = [c.scenario.network for c in experiment.configurations()]
     rates = [
         [
-            way.policer.rate
+            way.device.rate
             for link in n.links
             for way in (link.forward,)
-            if isinstance(way.policer, Policer)
+            if isinstance(way.device, Policer)
         ]
         for n in networks
     ]

@@ -9,8 +9,9 @@ import pytest
 
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.expressions.evaluate import Scope, evaluate
-from fairc.dsl.model import Configuration, Direction, Policer
+from fairc.dsl.model import Configuration, Direction
 from fairc.dsl.text.parser import parse_expression
+from fairc.mechanisms.devices.policer.declaration import Policer
 
 from .conftest import text_of
 
@@ -297,7 +298,7 @@ def test_settings_of_devices_are_changed_again_by_the_outer_with(build: Build) -
         " { policer strict { at = right  to = left } }",
         before=DEVICES,
     )
-    policers = {ends: way.policer for ends, way in ways(found).items() if way.policer}
+    policers = {ends: way.device for ends, way in ways(found).items() if way.device}
     assert [*policers] == [("right", "left")]
     (policer,) = policers.values()
     assert isinstance(policer, Policer) and (policer.name, policer.rate) == ("strict", 50)

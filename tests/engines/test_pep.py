@@ -38,7 +38,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Events]:
         for cell in compilation_of(SPEC).cells():
             result = engine.run(cell, tmp_path_factory.mktemp("cell"))
             assert result.error == ""
-            written[bool(cell.peps)] = _events(result.artefacts)
+            written[bool(cell.devices)] = _events(result.artefacts)
         return written
     finally:
         engine.close()

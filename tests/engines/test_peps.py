@@ -9,6 +9,7 @@ import pytest
 from left_behind import events
 from specs import only_cell_of
 
+from fairc.mechanisms.devices.pep.cell import Pep
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.validity import judge
@@ -96,7 +97,9 @@ def test_proxies_wait_for_handshakes_that_lose_packets(engine: Engine, tmp_path:
     result = engine.run(cell, tmp_path)
     assert result.error == ""
     assert judge(load(cell, result.artefacts)) == ("valid", ())
-    pool = cell.peps[0].pool
+    (pep,) = cell.devices
+    assert isinstance(pep, Pep)
+    pool = pep.pool
     for end in ("terminal", "gateway"):
         (ready,) = events(result.artefacts, f"satellite.{end}", "ready")
         assert ready["connections"] >= pool

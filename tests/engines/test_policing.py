@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import MetricRequest
+from fairc.mechanisms.devices.policer import metric as policing
+from fairc.mechanisms.devices.policer.check import differences
+from fairc.mechanisms.devices.policer.decisions import ECN, LOSS
+from fairc.mechanisms.devices.policer.record import policers_of
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.policing import ECN, LOSS
-from fairc.runtime.metrics import policing
-from fairc.runtime.validity.policing import differences
 
 RATE, DEPTH = 5, 10
 SPEC = f"""fexp 1
@@ -35,7 +36,7 @@ def test_the_set_up_is_as_planned(measured: Measurement) -> None:
 
 
 def test_every_packet_is_policed_as_the_captures_say(measured: Measurement) -> None:
-    (policer,) = measured.policers
+    (policer,) = policers_of(measured)
     decisions = policer.decisions
     assert differences(policer) == 0
     assert len(decisions) > 300 and len(policer.log) > 50
@@ -46,7 +47,7 @@ def test_every_packet_is_policed_as_the_captures_say(measured: Measurement) -> N
 
 def test_every_re_echo_that_passes_takes_a_token(measured: Measurement) -> None:
     """Since a bucket was last full: what was taken is depth + rate t - the level at the end."""
-    (policer,) = measured.policers
+    (policer,) = policers_of(measured)
     end_s, seen = policer.arrival_s[-1], 0
     for bucket, (level,) in policer.levels(policer.arrival_s[-1:]).items():
         ours = np.flatnonzero(policer.decisions.bucket == bucket)
@@ -63,7 +64,7 @@ def test_every_re_echo_that_passes_takes_a_token(measured: Measurement) -> None:
 
 
 def test_a_packet_that_is_dropped_does_not_leave(measured: Measurement) -> None:
-    (policer,) = measured.policers
+    (policer,) = policers_of(measured)
     (queue,) = measured.queues
     assert len(queue.entered) == int((~policer.dropped).sum())
     assert not queue.through.strangers.any()

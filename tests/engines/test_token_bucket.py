@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.cell.links import TokenBucket
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
+from fairc.mechanisms.devices.policer.cell import TokenBucket
+from fairc.mechanisms.devices.policer.record import buckets_of
+from fairc.mechanisms.devices.policer.token_bucket import decide
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.measurement.token_buckets import decide
 from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
@@ -45,8 +46,8 @@ def test_the_set_up_is_as_planned(measured: Measurement) -> None:
 
 def test_the_kernel_drops_what_the_model_drops(measured: Measurement, folder: Path) -> None:
     after = json.loads((folder / "qdisc-after.json").read_text())
-    assert len(measured.token_buckets) == 2
-    for bucket in measured.token_buckets:
+    assert len(buckets_of(measured)) == 2
+    for bucket in buckets_of(measured):
         (clsact,) = [
             q
             for q in after[bucket.place[0]]
@@ -85,7 +86,7 @@ def test_no_time_sees_more_than_the_burst_and_the_rate(
     measured: Measurement, length_s: float
 ) -> None:
     """Of a bucket of depth b and rate r at most b + r t passes in any time t."""
-    for bucket in measured.token_buckets:
+    for bucket in buckets_of(measured):
         passed = bucket.packets.select(~bucket.dropped)
         before = np.concatenate(([0], np.cumsum(passed.frame_bytes)))
         ends = np.searchsorted(passed.time_ns, passed.time_ns + int(length_s * 1e9), side="right")
@@ -95,31 +96,44 @@ def test_no_time_sees_more_than_the_burst_and_the_rate(
 
 
 def test_another_bucket_makes_the_cell_invalid(measured: Measurement) -> None:
-    bucket, *others = measured.token_buckets
-    plan = TokenBucket(bucket.plan.rate_bps, bucket.plan.burst_bytes * 2)
+    bucket, *others = buckets_of(measured)
+    plan = dataclasses.replace(bucket.plan, burst_bytes=2 * bucket.plan.burst_bytes)
     dropped = decide(plan, bucket.packets.time_ns, bucket.packets.frame_bytes)
     wrong = dataclasses.replace(bucket, dropped=dropped)
-    verdict, reasons = validity.judge(dataclasses.replace(measured, token_buckets=(wrong, *others)))
+    verdict, reasons = validity.judge(
+        dataclasses.replace(measured, devices={"policer": (wrong, *others)})
+    )
     assert verdict == "invalid"
     assert "token bucket" in reasons[0]
+
+
+def bucket_of(rate_bps: int, burst_bytes: int) -> TokenBucket:
+    return TokenBucket(
+        name="p",
+        node="h",
+        ingress="eth0",
+        egress="eth1",
+        rate_bps=rate_bps,
+        burst_bytes=burst_bytes,
+    )
 
 
 def test_the_model_by_hand() -> None:
     """Frames of 1000 bytes, a bucket of two, filled at one in 8 ms."""
     times = np.array([0, 0, 0, 4, 8, 9, 16, 100, 100, 100], np.int64) * 1_000_000
     frames = np.full(len(times), 1000, np.int64)
-    dropped = decide(TokenBucket(1_000_000, 2000), times, frames)
+    dropped = decide(bucket_of(1_000_000, 2000), times, frames)
     assert dropped.tolist() == [False, False, True, True, False, True, False, False, False, True]
 
 
 def test_the_plan_has_the_bucket_where_packets_arrive(cell: Cell) -> None:
-    found = {
-        node.name: each.arriving_bucket
-        for node in cell.nodes
-        for each in node.interfaces
-        if each.arriving_bucket
-    }
+    buckets = [each for each in cell.devices if isinstance(each, TokenBucket)]
+    found = {each.node: (each.rate_bps, each.burst_bytes) for each in buckets}
     assert found == {
-        "provider-policer": TokenBucket(2_000_000, 30_000),
-        "provider-policer-2": TokenBucket(1_500_000, 8000),
+        "provider-policer": (2_000_000, 30_000),
+        "provider-policer-2": (1_500_000, 8000),
     }
+    nodes = {node.name: node for node in cell.nodes}
+    for each in buckets:
+        into, out = nodes[each.node].interfaces
+        assert (each.ingress, each.egress) == (into.name, out.name) and out.shaper is not None

@@ -335,7 +335,7 @@ def experiment(repetition):
     with the fields here (and those of `both`). `pings` measure round trips before the flows.
     """
     return {
-        "id": "27de4e641c0819bf",
+        "id": "74e90a0478023ef7",
         "flows": [
             # pages.fexp:6
             {

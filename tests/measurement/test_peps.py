@@ -12,7 +12,8 @@ import pytest
 from madeartefacts import Made, crowded, write_lines
 from madecell import made_cell
 
-from fairc.compiler.plan import Cell, MetricRequest, Pep, Requests
+from fairc.compiler.plan import Cell, MetricRequest, Requests
+from fairc.mechanisms.devices.pep.cell import Pep
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -35,7 +36,7 @@ def proxies(cell: Cell, *ports: int) -> Cell:
         buffer_bytes=1_000_000,
         source="made.fexp:9",
     )
-    return replace(cell, peps=(pep,))
+    return replace(cell, devices=(pep,))
 
 
 def split(*which: int) -> Made:
@@ -133,4 +134,4 @@ def test_proxies_that_did_not_run(tmp_path: Path) -> None:
 
 
 def test_made_cells_have_none() -> None:
-    assert made_cell().peps == ()
+    assert made_cell().devices == ()

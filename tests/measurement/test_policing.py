@@ -16,11 +16,9 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import MetricRequest, Policer, Requests
-from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.measurement import load
-from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
-from fairc.runtime.measurement.policing import (
+from fairc.compiler.plan import MetricRequest, Requests
+from fairc.mechanisms.devices.policer.cell import Policer
+from fairc.mechanisms.devices.policer.decisions import (
     ECN,
     LOSS,
     NOTHING,
@@ -32,6 +30,10 @@ from fairc.runtime.measurement.policing import (
     probability,
     uniform,
 )
+from fairc.mechanisms.devices.policer.record import policers_of
+from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.measurement import load
+from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 from fairc.runtime.validity import judge
 from fairc_fake.engine import FakeEngine
 
@@ -224,7 +226,9 @@ def packets(*rows: dict[str, int]) -> Packets:
 
 def test_an_ece_after_the_last_packet_stays_unexposed(made: tuple[Cell, Path]) -> None:
     cell, _ = made
-    rule = replace(cell.policers[0], feedback="classic")
+    (plan,) = cell.devices
+    assert isinstance(plan, Policer)
+    rule = replace(plan, feedback="classic")
     flows = {flow.name: flow for flow in cell.flows}
     ours = flows[rule.policed[1].flow]
     server = {"source": int(IPv4Address(ours.address)), "source_port": ours.port}
@@ -242,7 +246,7 @@ def test_who_costs_nothing_pays_nothing(made: tuple[Cell, Path]) -> None:
     measurement = load(cell, folder)
     verdict, reasons = judge(measurement)
     assert verdict == "valid", reasons
-    (one,) = measurement.policers
+    (one,) = policers_of(measurement)
     lost = one.decisions.echo > 0
     assert len(one.decisions) > 500 and not lost.any() and not one.decisions.dropped.any()
     assert {b: float(v[0]) for b, v in one.levels(np.array([1.0])).items()} == {0: 9, 1: 9, 2: 9}
@@ -285,7 +289,7 @@ def test_a_policer_that_did_otherwise_is_found_out(
     words: str,
 ) -> None:
     cell, folder = copied
-    file = folder / f"{cell.policers[0].name}.policer.ndjson"
+    file = folder / f"{cell.devices[0].name}.policer.ndjson"
     lines = change([json.loads(line) for line in file.read_text().splitlines()])
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdict, reasons = judge(load(cell, folder))
@@ -295,7 +299,7 @@ def test_a_policer_that_did_otherwise_is_found_out(
 
 def test_times_far_from_the_captures_are_found_out(copied: tuple[Cell, Path]) -> None:
     cell, folder = copied
-    file = folder / f"{cell.policers[0].name}.policer.times"
+    file = folder / f"{cell.devices[0].name}.policer.times"
     times = np.frombuffer(file.read_bytes(), "<i8").copy()
     times[-1] += 5_000_000
     file.write_bytes(times.tobytes())

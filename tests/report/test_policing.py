@@ -9,9 +9,10 @@ import duckdb
 import pytest
 from asked_figures import subject_of
 
+from fairc.mechanisms.devices.policer import figure as buckets
+from fairc.mechanisms.devices.policer.figure import MOST_USERS
 from fairc.runtime.report.build import build
-from fairc.runtime.report.figures import NothingToDraw, buckets
-from fairc.runtime.report.figures.buckets import MOST_USERS
+from fairc.runtime.report.figures import NothingToDraw
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.store.columns import TABLES

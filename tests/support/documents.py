@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fairc.cell import links, roles
+from fairc.cell import links
 from fairc.cell.batch import node_lines
 from fairc.cell.document import Command, Program
 from fairc.cell.expansion import expand
 from fairc.cell.links import REAL_TIME_SLACK_NS, egress_lines
 from fairc.compiler import Cell, plan
+from fairc.mechanisms.devices.pep.cell import Pep
 
 Told = tuple[str, str, str, str]
 """Name, node, role, description."""
@@ -65,10 +66,9 @@ def changed_lines(
     return links.change_lines(interface, change.in_force, interface.initial, slack_ns, below=1)
 
 
-def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
+def proxies(pep: Pep) -> list[Program]:
     """Return the two ends of a split connection."""
-    (made,) = (each for each in cell.peps if each.name == pep.name)
-    return list(roles.proxies(made, syn_retries=1))
+    return list(pep.proxies(syn_retries=1))
 
 
 def queue_words(queue: plan.Queue, rate_bps: int) -> str:

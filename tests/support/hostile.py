@@ -279,7 +279,7 @@ def refuse_document(document: Document) -> None:
         assert PARAMETER.fullmatch(name)
         assert re.fullmatch(r"[0-9A-Z.e+-]+", value)
     programs = (*document["captures"], *document["servers"], *document["clients"])
-    for program in (*programs, *document["proxies"], *document["policers"]):
+    for program in (*programs, *document["proxies"], *document["devices"]):
         assert SAFE_FILE.fullmatch(program["name"]) and len(program["name"]) <= 247, program["name"]
     for test in document["tests"]:
         assert SAFE_FILE.fullmatch(test["name"]) and test["command"][0] == "iperf3"

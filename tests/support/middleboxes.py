@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairc.mechanisms.devices.policer.record import buckets_of
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
@@ -52,7 +53,7 @@ def check(measured: Measurement) -> None:
     assert not (mark.left.tos & ECN == CE).any() and (mark.delivered.tos & ECN == CE).any()
     assert set((wash.left.tos >> 2).tolist()) == {EF}
     assert set((wash.delivered.tos >> 2).tolist()) == {CS1}
-    (bucket,) = measured.token_buckets
+    (bucket,) = buckets_of(measured)
     assert 0.3 < bucket.dropped.mean() < 0.6  # half of what comes, but for the burst
     classes = queue_of(measured, "call")
     call, bulk = (next(f for f in measured.flows if f.name == name) for name in ("call", "bulk"))

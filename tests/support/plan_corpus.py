@@ -128,6 +128,9 @@ experiment policed {
   measure = [goodput]
 }
 """
+BUCKET = POLICED.replace("policed", "bucket").replace(
+    "conex(rate: 3pkt/s, depth: 45pkt)", "token_bucket(rate: 1Mbit/s, burst: 30kB)"
+)
 HARM = """fexp 1
 experiment harm {
   hosts { offload = on }
@@ -200,7 +203,8 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
-    texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "harm": HARM}
+    texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "bucket": BUCKET}
+    texts |= {"harm": HARM}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))

@@ -8,6 +8,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.links import Ecn
+from fairc.mechanisms.devices.registry import DEVICES
 from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.arq import A_REPAIR
 from fairc.words.batch import A_RELEASE
@@ -15,7 +16,6 @@ from fairc.words.dscp import A_CODE_POINT
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
-from fairc.words.policers import A_POLICER
 from fairc.words.reorder import A_REORDERING
 from fairc.words.thin import A_THINNING
 from fairc.words.trace import A_LINK_RATE, Traced
@@ -53,7 +53,6 @@ DSCP = Parameter(
     "behind the queue, every packet gets this code point; `cs0` washes them",
     otherwise="packets keep theirs",
 )
-POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")
 RELEASE = Parameter("release", A_RELEASE, "packets leave the queue in aggregates", "none")
 ACKS = Parameter("acks", A_THINNING, "fewer acknowledgements in front of the queue", "all")
 REPAIR = Parameter("repair", A_REPAIR, "lost transmissions are sent again", "none")
@@ -62,7 +61,9 @@ LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
     [
-        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, ECN, DSCP, TRANSMIT),
+        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU),
+        *(device.key for device in DEVICES),
+        *(ECN, DSCP, TRANSMIT),
         *(RELEASE, REPAIR, ACKS),
     ],
 )

@@ -20,11 +20,11 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse
+from fairc.mechanisms.devices.registry import DEVICES
 from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.peps import A_PEP
-from fairc.words.policers import A_POLICER
 from fairc.words.trace import A_LINK_RATE, Traced
 
 KINDS: Mapping[str, Kind[Any]] = {
@@ -38,7 +38,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "queue": A_QUEUE,
     "mtu": A_MTU,
     "transmission": A_TRANSMISSION,
-    "policer": A_POLICER,
+    **{device.noun: device.key.kind for device in DEVICES},
     "pep": A_PEP,
 }
 _SUMMARY = re.compile(r"^# (.+?)(?::| \(|\.$|\. )", re.MULTILINE)
@@ -78,9 +78,12 @@ def _presets() -> Iterator[Preset]:
         text, name = file.read_text(encoding="utf-8"), file.name.removesuffix(".fexp")
         summary, alias = _SUMMARY.search(text), _ALIAS.search(text)
         assert summary is not None, f"{file.name} does not say what it is"
+        found = _PARAMETER.findall(text)
+        if any(kind not in KINDS for _, _, kind, _ in found):
+            continue  # it needs a mechanism that is not here
         parameters = tuple(
             Parameter[Any](key, KINDS[kind], meaning, otherwise=default)
-            for key, default, kind, meaning in _PARAMETER.findall(text)
+            for key, default, kind, meaning in found
         )
         preset = Preset(name, summary[1], parameters, runs=True, declares=name, text=text)
         yield preset

@@ -189,7 +189,7 @@ mod tests {
         assert!((2_009..=2_011).contains(&taken), "{taken}");
     }
 
-    /// The same numbers as `runtime/measurement/policing.py` has
+    /// The same numbers as `decisions.py` of the policer has
     /// (`tests/measurement/test_policing.py`).
     #[test]
     fn random_numbers_are_fixed() {

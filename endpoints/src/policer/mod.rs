@@ -4,8 +4,8 @@
 //! In order of control flow: `description` says what is policed, `filters` which packets the kernel
 //! shows, `segment` reads one, `exposure` says which packets expose congestion, `bucket` decides,
 //! and `egress` (beside this module) sends on what is forwarded. `docs/learn/links.md` has the
-//! definitions, and `runtime/measurement/policing.py` computes the same from captures: what changes
-//! here changes there.
+//! definitions, and `mechanisms/devices/policer/decisions.py` computes the same from captures:
+//! change both.
 
 pub mod bucket;
 pub mod description;

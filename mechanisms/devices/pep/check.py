@@ -10,11 +10,12 @@ from fairc.runtime.validity.finding import Finding, see
 from .record import ENDS, PepRecord
 
 
-def check(measurement: Measurement, pairs: tuple[PepRecord, ...]) -> Iterator[Finding]:
+def check(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: both proxies of a pair ran, with the plan's CCA and window, and split every
     connection.
     """
-    for pep in pairs:
+    for pep in measurement.devices["pep"]:
+        assert isinstance(pep, PepRecord)
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
                 reason = (

@@ -7,8 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairc.cell.model import Cell, Pep
+from fairc.cell.model import Cell
 from fairc.runtime.measurement.artefacts import Artefacts, field
+from fairc.runtime.measurement.devices import DeviceRecord
+from fairc.runtime.measurement.pcap import Capture
+
+from .cell import Pep
 
 ENDS = ("terminal", "gateway")
 
@@ -26,7 +30,7 @@ class ConnectionPool:
 
 
 @dataclass(frozen=True, slots=True)
-class PepRecord:
+class PepRecord(DeviceRecord):
     """A pair of proxies: its plan, and what each of its ends reported, by `terminal` and `gateway`.
 
     ready: ends whose pool was open. joined: connections that an end carried to its next leg.
@@ -39,9 +43,11 @@ class PepRecord:
     errors: tuple[str, ...]
 
 
-def load(artefacts: Artefacts, cell: Cell) -> tuple[PepRecord, ...]:
+def load(
+    artefacts: Artefacts, cell: Cell, captures: Mapping[str, Capture], epoch_ns: int
+) -> tuple[PepRecord, ...]:
     """Read what each pair of a cell reported. Raises ArtefactError."""
-    return tuple(_load(artefacts, pep) for pep in cell.peps)
+    return tuple(_load(artefacts, pep) for pep in cell.devices if isinstance(pep, Pep))
 
 
 def _load(artefacts: Artefacts, pep: Pep) -> PepRecord:

@@ -17,11 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fairc.cell.frames import frame_bytes
-from fairc.cell.queues import queue_bytes
-from fairc.compiler.plan import Cell, Flow
-from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
-from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
+from fairc.api import Cell, Flow, frame_bytes, queue_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +63,16 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
                 f"{other.name} is not a source of known rate: it runs over"
                 f" {other.transport.upper()}"
             )
-        workload = other.workload
-        if isinstance(workload, OnOffWorkload):
-            if (workload.on.kind, workload.off.kind) != ("exponential", "exponential"):
+        sent = other.workload.plain()
+        if sent["kind"] == "onoff":
+            if (sent["on"]["kind"], sent["off"]["kind"]) != ("exponential", "exponential"):
                 return f"the times of {other.name} are not exponential"
-            on_s, off_s = workload.on.mean, workload.off.mean
-            wire = frame_bytes(workload.packet_bytes) / workload.packet_bytes
-            rate_bps = workload.rate_bps * wire
+            on_s, off_s = (sent[part]["parameters"]["mean"] for part in ("on", "off"))
+            wire = frame_bytes(sent["packet_bytes"]) / sent["packet_bytes"]
+            rate_bps = sent["rate_bps"] * wire
             mean_bps += other.connections * rate_bps * on_s / (on_s + off_s)
             variance += onoff_variance(other.connections, rate_bps, on_s, off_s, buffer_s)
-        elif isinstance(workload, BulkWorkload) and other.rate_bps is not None:
+        elif sent["kind"] == "bulk" and other.rate_bps is not None:
             mean_bps += other.connections * other.rate_bps * other.frame_bytes / other.mtu
         else:
             return f"the plan does not specify the rate of {other.name}"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairc.runtime.report.figures.chart import Axis
-from fairc.runtime.report.figures.layout import Key
-from fairc.runtime.report.figures.marks import Band, ErrorBars, Line, Mark
-from fairc.runtime.report.figures.style import SERIES
+from fairc.api import SERIES, Axis, Band, ErrorBars, Key, Line, Mark
 
 from .panels import Look, Panel, figure, of_models
 

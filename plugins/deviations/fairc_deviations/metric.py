@@ -31,12 +31,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.compiler.plan import Flow, MetricRequest
-from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve
-from fairc.runtime.metrics.base import Metric, Presentation, Value, window
-from fairc.words.ccas import TCP_CCAS
+from fairc.api import (
+    TCP_CCAS,
+    Curve,
+    Flow,
+    FlowRecord,
+    Measurement,
+    Metric,
+    MetricRequest,
+    MetricValue,
+    Presentation,
+    Value,
+    seconds_measured,
+)
 
 from .cross import cross_traffic
 from .curves import curves as drawn
@@ -100,7 +107,7 @@ def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) 
         return "the sender has no sample of its window"
     t_s, srtt_s = samples.t_s[known], samples.rtt_s[known]
     state, threshold = samples.congestion_state[known], samples.threshold_packets[known]
-    begin_s, end_s = window(measurement, flow)
+    begin_s, end_s = seconds_measured(measurement, flow)
     usual_s = float(np.median(srtt_s[srtt_s > 0])) if (srtt_s > 0).any() else 0.0
     every_s = plan.sample_every_ns * 1e-9
     if usual_s and every_s * SAMPLES_A_ROUND > usual_s * (1 + 1e-9):

@@ -8,20 +8,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import counted
-from fairc.runtime.measurement.series import Curve
-from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.figures.base import Drawing, FigureKind, NothingToDraw, Subject
-from fairc.runtime.report.figures.chart import WIDE_LEFT, Axis, Chart
-from fairc.runtime.report.figures.chart import Panel as Drawn
-from fairc.runtime.report.figures.layout import Key
-from fairc.runtime.report.figures.marks import Line, Mark
-from fairc.runtime.report.figures.query import in_order, load
-from fairc.runtime.report.figures.style import INK, LIMIT, MUTED, Dash
-from fairc.runtime.report.figures.traces import representatives
-from fairc.runtime.report.figures.wording import worded
-from fairc.runtime.report.run import Run
+from fairc.api import (
+    INK,
+    LIMIT,
+    MUTED,
+    WIDE_LEFT,
+    Axis,
+    Chart,
+    Curve,
+    Dash,
+    Drawing,
+    FigureKind,
+    FigureRequest,
+    Key,
+    Line,
+    Mark,
+    NothingToDraw,
+    Outcome,
+    Run,
+    Subject,
+    counted,
+    in_order,
+    load_samples,
+    representatives,
+    worded,
+)
+from fairc.api import (
+    Panel as Drawn,
+)
 
 from .words import METRIC
 
@@ -92,7 +106,7 @@ def _asked(look: Look, subject: Subject, request: FigureRequest) -> Drawing:
     Raises NothingToDraw where no cell that counts has these curves, or there are too many panels.
     """
     # The number of rounds is known of every flow that has curves; a verdict is not.
-    query = load(subject, request.model_copy(update={"metric": f"{METRIC.name}.rounds"}))
+    query = load_samples(subject, request.model_copy(update={"metric": f"{METRIC.name}.rounds"}))
     names = query.separated(query.swept_by(query.names("facet")))
     panels: list[Panel] = []
     for key, members in query.groups(names):

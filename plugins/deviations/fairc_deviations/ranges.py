@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairc.runtime.report.figures.chart import Axis
-from fairc.runtime.report.figures.layout import Key
-from fairc.runtime.report.figures.marks import Line, Mark, dots
-from fairc.runtime.report.figures.style import SERIES
+from fairc.api import SERIES, Axis, Key, Line, Mark, dots
 
 from .panels import MODELS, Look, Panel, figure
 

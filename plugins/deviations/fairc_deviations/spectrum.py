@@ -8,10 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairc.runtime.report.figures.chart import Axis
-from fairc.runtime.report.figures.layout import Key
-from fairc.runtime.report.figures.marks import Band, Mark, dots
-from fairc.runtime.report.figures.style import colour
+from fairc.api import Axis, Band, Key, Mark, colour, dots
 
 from .panels import MODELS, Look, Panel, figure, of_models
 

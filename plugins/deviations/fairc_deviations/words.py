@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import A_COUNT, Lists
-from fairc.dsl.model import MetricRequest
-from fairc.words.figures import FACET, WHERE, FigureEntry
-from fairc.words.figures import METRIC as SHOWN
-from fairc.words.metrics import A_FLOW, A_SAMPLE_TIME, FlowTiming, MetricEntry, Need
+from fairc.api import (
+    A_COUNT,
+    A_FLOW,
+    A_SAMPLE_TIME,
+    FIGURE_FACET,
+    FIGURE_METRIC,
+    FIGURE_WHERE,
+    Diagnostic,
+    FigureEntry,
+    FlowTiming,
+    Lists,
+    MetricEntry,
+    Need,
+    Parameter,
+    Severity,
+    SpecMetricRequest,
+)
 
 LEAST_WINDOWS = 30
 """With fewer windows at a scale, a spectrum is a handful of points of one window each."""
@@ -33,7 +43,7 @@ def scales_of(options: Mapping[str, float | str]) -> tuple[int, ...]:
     return tuple(int(part) for part in text.strip("[]").split(","))
 
 
-def check(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterator[Diagnostic]:
+def check(request: SpecMetricRequest, flows: Sequence[FlowTiming]) -> Iterator[Diagnostic]:
     """Yield which values cannot be had, as far as the plan says: a round trip lasts at least the
     base RTT, so their number has an upper bound.
     """
@@ -130,7 +140,7 @@ def _figure(name: str, summary: str) -> FigureEntry:
     return FigureEntry(
         name=name,
         summary=summary,
-        parameters=(SHOWN, FACET, WHERE),
+        parameters=(FIGURE_METRIC, FIGURE_FACET, FIGURE_WHERE),
         panels=12,
         groups=12,
         shows_curves=True,

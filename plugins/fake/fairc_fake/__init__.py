@@ -6,7 +6,7 @@ In order of use: `engine` (the engine and its faults), `fluid` (the model behind
 
 from __future__ import annotations
 
-from fairc.runtime.engines import EngineKind
+from fairc.api import EngineKind
 
 ENGINE = EngineKind(
     "fake",

@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from fairc.cell.frames import segment_bytes
-from fairc.cell.observation import PING_BYTES
-from fairc.compiler.plan import Capture, Cell, Flow, Pep, Policer
-from fairc.mechanisms.devices.pep.record import ENDS
-from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
-from fairc.mechanisms.workloads.load.cell import LoadWorkload
-from fairc.runtime.measurement import headers, pcap, round_trips
-from fairc.runtime.measurement.paths import Paths
-from fairc.runtime.measurement.policing import policed
+from fairc.api import (
+    PING_BYTES,
+    Capture,
+    Cell,
+    Flow,
+    Paths,
+    Pep,
+    Policer,
+    headers,
+    pcap,
+    policed_packets,
+    round_trips,
+    segment_bytes,
+)
 
 from . import iperf3, pages, qdiscs
 from .fluid import HEADER_BYTES, Frame, Trace
@@ -36,8 +41,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         write_one(cell, capture, trace, folder)
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
-        if isinstance(flow.workload, Iperf3Workload):
-            reports = iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
+        if flow.workload.runs_commands:
+            reports = iperf3.documents(flow, mine, trace.ended_ns)
             for side, document in reports.items():
                 _json(folder / f"{flow.name}.{side}.json", document)
                 (folder / f"{flow.name}.{side}.err").write_bytes(b"")
@@ -48,12 +53,13 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             (folder / f"{flow.name}.{side}.err").write_bytes(b"")
         if flow.transport == "quic":
             (folder / f"{flow.name}.server.packets").write_bytes(_log(flow, mine))
-    for pep in cell.peps:
-        for end in ENDS:
-            _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
-            (folder / f"{pep.name}.{end}.err").write_bytes(b"")
-    for policer in cell.policers:
-        _policer(cell, policer, folder)
+    for device in cell.devices:
+        if isinstance(device, Pep):
+            for name in device.programs:
+                _lines(folder / f"{name}.ndjson", _proxy(cell, device))
+                (folder / f"{name}.err").write_bytes(b"")
+        if isinstance(device, Policer):
+            _policer(cell, device, folder)
     ticks = _every(trace.ended_ns)
     busy = EVERY_NS // 20
     _lines(
@@ -88,8 +94,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         | ({"processing": {"bound_ns": cell.processing_ns}} if cell.processing_ns else {}),
     )
     names = [f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")]
-    names += [f"{pep.name}.{end}" for pep in cell.peps for end in ENDS]
-    names += [f"{policer.name}.policer" for policer in cell.policers]
+    names += [name for device in cell.devices for name in device.programs]
     _json(
         folder / "cell.json",
         {
@@ -115,8 +120,8 @@ def _programs(
     flow: Flow, frames: list[Frame], end_ns: int
 ) -> Mapping[str, Iterable[dict[str, Any]]]:
     """Return what server and client of a flow would have written."""
-    if isinstance(flow.workload, LoadWorkload):
-        server, client = pages.events(flow, flow.workload, frames, end_ns)
+    if flow.workload.http_versions:
+        server, client = pages.events(flow, frames, end_ns)
         return {"server": server, "client": client}
     return {"server": _server(flow, frames, end_ns), "client": _client(flow, frames, end_ns)}
 
@@ -142,7 +147,7 @@ def _policer(cell: Cell, policer: Policer, folder: Path) -> None:
         if (c.node, c.interface, c.direction) == (policer.node, policer.ingress, "in")
     )
     packets = pcap.read(folder / f"{name}.pcap").packets
-    times_ns = packets.time_ns[policed(policer, cell, packets)[0]] - EPOCH_NS
+    times_ns = packets.time_ns[policed_packets(policer, cell, packets)[0]] - EPOCH_NS
     (folder / f"{policer.name}.policer.times").write_bytes(times_ns.astype("<i8").tobytes())
     counts = {"packets": len(times_ns), "dropped": 0, "refused": 0, "late_us": 0, "missed": 0}
     events = [{"t_ns": -1, "event": "ready"}, {"t_ns": 0, "event": "policed", **counts}]

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
-from fairc.compiler.plan import Cell
-from fairc.runtime.engines.base import RawResult, refuse_images, result
+from fairc.api import Cell, RawResult, raw_result, refuse_images
 
 from . import fluid
 from .artefacts import write
@@ -89,7 +88,7 @@ class FakeEngine:
         if fault == "garble":
             (artefacts / "ping.json").write_text('[{"flow": "cut o')
         console = f"fake engine: cell {cell.id}\n{error}\n"
-        return result(error, artefacts, console, started, trace.ended_ns / 1e9)
+        return raw_result(error, artefacts, console, started, trace.ended_ns / 1e9)
 
     def close(self) -> None:
         """Let cells that hang return."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Cell, Flow, Interface
-from fairc.runtime.measurement.paths import Paths, Place
+from fairc.api import Cell, Flow, Interface, Paths, Place, segment_bytes
 
 HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps
 UNSHAPED_BPS = 100_000_000

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow
-from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
+from fairc.api import Flow, segment_bytes
 
 from .fluid import Frame, until_ns
 
@@ -17,16 +15,15 @@ CLIENT_PORT = 40_000
 Document = dict[str, Any]
 
 
-def documents(
-    flow: Flow, workload: Iperf3Workload, frames: Sequence[Frame], end_ns: int
-) -> dict[str, Document]:
+def documents(flow: Flow, frames: Sequence[Frame], end_ns: int) -> dict[str, Document]:
     """Return the JSON of the server and of the client; end_ns: the end of the cell."""
+    total_bytes = flow.workload.total_bytes(flow.connections)
     stops_ns = until_ns(flow)
     last_ns = min(stops_ns or end_ns, end_ns)
     by_itself = stops_ns is not None and stops_ns <= end_ns and stops_ns != flow.stop_ns
-    if workload.bytes is not None and frames:
+    if total_bytes is not None and frames:
         last_ns = min(end_ns, max(f.sent_ns for f in frames) + flow.base_rtt_ns // 2)
-        by_itself = sum(f.payload for f in frames if not f.lost) >= workload.bytes
+        by_itself = sum(f.payload for f in frames if not f.lost) >= total_bytes
     ends = [*range(flow.start_ns + INTERVAL_NS, last_ns, INTERVAL_NS), last_ns]
     intervals = [
         (begin, end, [f for f in frames if begin < _arrival(f) <= end])
@@ -35,7 +32,7 @@ def documents(
     cca = {} if flow.transport == "udp" else {"sender_tcp_congestion": flow.cca}
     reports: dict[str, Document] = {}
     for side in ("server", "client"):
-        sends = (side == "server") == workload.reverse
+        sends = (side == "server") != flow.workload.opened_by_sender
         reports[side] = {
             "start": {
                 "connected": [

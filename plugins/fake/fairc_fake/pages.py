@@ -7,10 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fairc import __version__
-from fairc.cell.frames import segment_bytes
-from fairc.compiler.plan import Flow
-from fairc.mechanisms.workloads.load.cell import LoadWorkload
+from fairc.api import Flow, __version__, segment_bytes
 
 from .fluid import Frame
 
@@ -23,25 +20,24 @@ def over_tcp(frame: Frame) -> bool:
     return bool(versions) and versions[frame.connection] != "h3"
 
 
-def events(
-    flow: Flow, workload: LoadWorkload, frames: Sequence[Frame], end_ns: int
-) -> tuple[Events, Events]:
+def events(flow: Flow, frames: Sequence[Frame], end_ns: int) -> tuple[Events, Events]:
     """Return what server and client wrote of the loads that came to their end."""
+    page = flow.workload.plain()["page"]
     server: Events = [{"t_ns": -1, "event": "listening", "cca": flow.cca}]
     client: Events = []
-    page_bytes, begin_ns = sum(one.bytes for one in workload.page), flow.start_ns
-    for number, protocol in enumerate(workload.protocols):
+    page_bytes, begin_ns = sum(one["bytes"] for one in page), flow.start_ns
+    for number, protocol in enumerate(flow.workload.http_versions):
         mine = [f for f in frames if f.connection == number and not f.lost]
         if sum(f.payload for f in mine) < page_bytes:
             break
         if number:
-            begin_ns = workload.load_begin_ns(number, flow.start_ns, client[-1]["t_ns"])
+            begin_ns = flow.workload.load_begin_ns(number, flow.start_ns, client[-1]["t_ns"])
         transport = "quic" if protocol == "h3" else "tcp"
         rounds = 1 if protocol == "h3" else 2
         at = {"connection": number, "transport": transport, "protocol": protocol}
         accepted_ns = begin_ns + flow.base_rtt_ns // 2
         server.append({"t_ns": accepted_ns, "event": "accepted", "cca": flow.cca, **at})
-        load = _load(flow, workload, number, begin_ns, begin_ns + rounds * flow.base_rtt_ns, mine)
+        load = _load(flow, number, begin_ns, begin_ns + rounds * flow.base_rtt_ns, mine)
         client.append(load)
         for one in load["resources"]:
             answered = {"begin_ns": one["request_start_ns"], "end_ns": one["response_end_ns"]}
@@ -58,30 +54,27 @@ def events(
 
 def _load(
     flow: Flow,
-    workload: LoadWorkload,
     number: int,
     begin_ns: int,
     connected_ns: int,
     frames: Sequence[Frame],
 ) -> dict[str, Any]:
-    browser = workload.client == "chromium"
-    resources = list(_resources(flow, workload, number, begin_ns, connected_ns, frames))
+    browser, protocol = flow.browser, flow.workload.http_versions[number]
+    resources = list(_resources(flow, number, begin_ns, connected_ns, frames))
     document, end_ns = resources[0], max(one["response_end_ns"] for one in resources)
     return {
         "t_ns": end_ns,
         "event": "load",
         "load": number + 1,
-        "wanted": workload.protocols[number],
-        "protocol": workload.protocols[number],
+        "wanted": protocol,
+        "protocol": protocol,
         "status": 200,
         "error": "",
-        "client": workload.client,
+        "client": "chromium" if browser else "plain",
         "version": f"invented by fairc {__version__}",
         "begin_ns": begin_ns,
         "connect_start_ns": begin_ns,
-        "secure_start_ns": None
-        if workload.protocols[number] == "h3"
-        else begin_ns + flow.base_rtt_ns,
+        "secure_start_ns": None if protocol == "h3" else begin_ns + flow.base_rtt_ns,
         "connect_end_ns": connected_ns,
         "request_start_ns": connected_ns,
         "response_start_ns": document["response_start_ns"],
@@ -98,7 +91,6 @@ def _load(
 
 def _resources(
     flow: Flow,
-    workload: LoadWorkload,
     number: int,
     begin_ns: int,
     connected_ns: int,
@@ -107,16 +99,16 @@ def _resources(
     """Yield the objects as if they had come one after the other, in the order of the page."""
     arrivals_ns = [f.sent_ns + flow.base_rtt_ns // 2 for f in frames]
     before, payload = 0, segment_bytes(flow.mtu)
-    for place, one in enumerate(workload.page):
+    for place, one in enumerate(flow.workload.plain()["page"]):
         first_ns = arrivals_ns[min(before // payload, len(frames) - 1)]
-        last = (before + one.bytes - 1) // payload
+        last = (before + one["bytes"] - 1) // payload
         asked_ns = max(connected_ns, first_ns - flow.base_rtt_ns)
         yield {
-            "path": one.path,
-            "type": one.type,
-            "protocol": workload.protocols[number],
+            "path": one["path"],
+            "type": one["type"],
+            "protocol": flow.workload.http_versions[number],
             "status": 200,
-            "bytes": one.bytes,
+            "bytes": one["bytes"],
             "start_ns": begin_ns if place == 0 else asked_ns,
             "connect_start_ns": begin_ns if place == 0 else None,
             "connect_end_ns": connected_ns if place == 0 else None,
@@ -124,4 +116,4 @@ def _resources(
             "response_start_ns": first_ns,
             "response_end_ns": arrivals_ns[min(last, len(frames) - 1)],
         }
-        before += one.bytes
+        before += one["bytes"]

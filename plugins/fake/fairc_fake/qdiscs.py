@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairc.cell.expansion import lower
-from fairc.cell.links import IN_ORDER_BPS, Impairment, lower_name
-from fairc.compiler.plan import Cell
-from fairc.runtime.measurement.paths import Paths
+from fairc.api import IN_ORDER_BPS, Cell, Impairment, Paths, lower_name, netems_below
 
 from .fluid import HEADER_BYTES, Trace
 
@@ -52,7 +49,7 @@ def shown(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                         **counters,
                     }
                 )
-    for (node_name, name), netems in lower(cell).items():
+    for (node_name, name), netems in netems_below(cell).items():
         places: tuple[dict[str, Any], ...] = (
             {"handle": "1:", "root": True},
             {"handle": "2:", "parent": "1:1"},

@@ -9,12 +9,12 @@ To add a kind: a module that defines `KIND`, a line in words/figures.py, and a t
 
 from __future__ import annotations
 
+from fairc import mechanisms
 from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
 from fairc.words import figures as words
 
 from . import (
-    buckets,
     course,
     fairness,
     histogram,
@@ -31,7 +31,8 @@ def defaults(subject: Subject) -> list[FigureKind]:
     """Return the figures that a report shows without being asked, in their order."""
     asked = {request.kind for request in subject.run.plan.figures}
     known = (
-        *(rates.KIND, window.KIND, queue.KIND, fairness.KIND, loads.KIND, buckets.KIND),
+        *(rates.KIND, window.KIND, queue.KIND, fairness.KIND, loads.KIND),
+        *(each.KIND for each in mechanisms.load("devices", "figure")),
         *(course.KIND, pairs.KIND, *histogram.of_k(subject)),
         *FIGURES,
     )

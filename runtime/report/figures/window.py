@@ -52,7 +52,7 @@ def unasked(subject: Subject) -> Drawing:
     )
     split = (
         " Where proxies split a flow's connections, those from the server to its proxy are shown."
-        if any(subject.run.scenes[shown.configuration.id].peps for shown in found)
+        if any(subject.run.scenes[shown.configuration.id].is_split for shown in found)
         else ""
     )
     return Drawing(

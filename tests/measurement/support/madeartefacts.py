@@ -24,6 +24,7 @@ from madecell import (
 from madepackets import Passed, Sent, steady, through_queue
 
 from fairc.compiler.plan import Capture, Cell, Flow
+from fairc.mechanisms.devices.pep.cell import Pep
 from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 
 
@@ -73,7 +74,9 @@ class Made:
         write_json(folder / "qdisc-before.json", self._qdiscs(after=False))
         write_json(folder / "qdisc-after.json", self._qdiscs(after=True))
         names = [f"{f.name}.{side}" for f in self.cell.flows for side in ("server", "client")]
-        for pep in self.cell.peps:
+        for pep in self.cell.devices:
+            if not isinstance(pep, Pep):
+                continue
             packets = -(-pep.window_bytes // 1500)
             ready = {"connections": pep.pool, "cca": pep.cca, "window_packets": packets}
             joined = [{"t_ns": 0, "event": "joined", "connection": n} for n in range(20)]

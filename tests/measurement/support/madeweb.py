@@ -19,10 +19,10 @@ from fairc.compiler.plan import (
     Cell,
     MetricRequest,
     PageObject,
-    Pep,
     Requests,
     TransportOptions,
 )
+from fairc.mechanisms.devices.pep.cell import Pep
 from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.analysis.cells import Analysis, analyse
 from fairc.words.metrics import METRICS as WORDS
@@ -85,7 +85,7 @@ def web_cell(
         queue=QUEUE,
     )
     captures = (*cell.captures, client_capture) if captured else cell.captures
-    return replace(cell, flows=(flow,), captures=captures, peps=(PEP,) if split else ())
+    return replace(cell, flows=(flow,), captures=captures, devices=(PEP,) if split else ())
 
 
 def load_event(number: int, protocol: Protocol, begin_ms: int, /, **changes: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairc.runtime.engines import EngineKind
+from fairc.api import EngineKind
 
 
 class ExampleEngine:

@@ -5,10 +5,7 @@ Unit: 1. Source: none; it is an example.
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
-from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.metrics.base import Metric, Value
+from fairc.api import Measurement, Metric, MetricRequest, MetricValue, Value
 
 SEEN = Value("flows_seen", "1", "number of flows")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from fairc.compiler.targets import Target
+from fairc.api import Target
 
 TARGET = Target(
     "names", "nothing but the plan", lambda directory: nullcontext(lambda cell, name: None)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
-from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import A_POSITIVE_TIME
-from fairc.mechanisms.queues.codel.cell import CoDel
-from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
-from fairc.words.figures import FigureEntry
-from fairc.words.metrics import MetricEntry
+from fairc.api import (
+    A_POSITIVE_TIME,
+    QUEUE_SIZE,
+    CoDel,
+    Discipline,
+    FigureEntry,
+    LinkQueue,
+    MetricEntry,
+    Parameter,
+    Qdisc,
+)
 
 TARGET_DELAY = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "1ms")
 
@@ -24,15 +28,15 @@ def _lower(given: LinkQueue) -> CoDel:
 QUEUE = Discipline(
     name="rack_codel",
     summary="CoDel for a rack",
-    parameters=(SIZE, TARGET_DELAY),
+    parameters=(QUEUE_SIZE, TARGET_DELAY),
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
 )
 
 
-def _head_drop(given: LinkQueue) -> plan.Qdisc:
+def _head_drop(given: LinkQueue) -> Qdisc:
     """A discipline of Linux that the plan has no class of."""
-    return plan.Qdisc(
+    return Qdisc(
         discipline="pfifo_head_drop",
         limit_packets=given.packets,
         arguments=(("limit", given.packets),),
@@ -42,7 +46,7 @@ def _head_drop(given: LinkQueue) -> plan.Qdisc:
 HEAD_DROP = Discipline(
     name="head_drop",
     summary="First in, first out; the head is dropped",
-    parameters=(SIZE,),
+    parameters=(QUEUE_SIZE,),
     lower=_head_drop,
     probes={"pfifo_head_drop": "limit 10"},
 )

@@ -1,4 +1,4 @@
-"""A policer treated every packet as the captures imply."""
+"""Policers treated every packet as the captures imply."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.policers import PolicerRecord
 from fairc.runtime.measurement.qdisc import drops_since
+from fairc.runtime.validity.finding import Finding, busy, or_virtual, see, unread
+from fairc.runtime.validity.schedule import LATE_S
 
-from .finding import Finding, busy, or_virtual, see, unread
-from .schedule import LATE_S
+from .record import PolicerRecord, buckets_of, policers_of
 
 MOST_DIFFERENT = 1e-3
 """Share of packets that may be decided differently before the cell is invalid. On a virtual clock
@@ -23,11 +23,17 @@ MOST_APART_S = 1e-3
 fill rate times this: by less than a fifth of a token at the study's highest rate."""
 
 
-def policing(measurement: Measurement) -> Iterator[Finding]:
+def check_packets(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what packets show of policers, then of token buckets."""
+    yield from _policing(measurement)
+    yield from _token_buckets(measurement)
+
+
+def _policing(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every packet was policed as the definition says (docs/learn/links.md),
     recomputed.
     """
-    for policer in measurement.policers:
+    for policer in policers_of(measurement):
         name = f"{policer.plan.name}.policer"
         if name not in measurement.ending.processes:
             yield Finding(
@@ -84,7 +90,7 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-def token_buckets(measurement: Measurement) -> Iterator[Finding]:
+def _token_buckets(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: token buckets dropped the packets that the reference model drops, and no other.
 
     The kernel counts its drops, and what the model drops must not be seen behind the bucket; a
@@ -92,7 +98,7 @@ def token_buckets(measurement: Measurement) -> Iterator[Finding]:
     the queue (`buffers`).
     """
     queues = {queue.place: queue for queue in measurement.queues}
-    for bucket in measurement.token_buckets:
+    for bucket in buckets_of(measurement):
         name, place = "/".join(bucket.place), bucket.place
         before = measurement.qdiscs_before.get(place, ())
         counted = drops_since(before, measurement.qdiscs_after.get(place, ()))

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.links import TokenBucket
-from fairc.compiler.plan import Cell
+from fairc.cell.model import Cell
+from fairc.runtime.measurement import FlowRecord, Measurement, packets_of, pcap
+from fairc.runtime.measurement.artefacts import ArtefactError
+from fairc.runtime.measurement.devices import DeviceRecord
+from fairc.runtime.measurement.frame_times import bytes_per_s, factor
 
-from . import pcap
-from .artefacts import ArtefactError
-from .frame_times import bytes_per_s, factor
-from .selection import packets_of
+from .cell import TokenBucket
 
 Bools = NDArray[np.bool_]
 Place = tuple[str, str]
@@ -29,7 +29,7 @@ TICK_NS = 64
 
 
 @dataclass(frozen=True)
-class BucketRecord:
+class BucketRecord(DeviceRecord):
     """A token bucket: where its packets arrive, these, and which of them it must have dropped.
 
     capture: the name of the capture of its arrivals.
@@ -50,6 +50,20 @@ class BucketRecord:
         ) * 1e-9
         return after
 
+    @property
+    def dropped_packets(self) -> Mapping[str, Bools]:
+        """Those that it must have dropped."""
+        return {self.capture: self.dropped}
+
+    def passed(self, measurement: Measurement, flow: FlowRecord) -> float:
+        """Return the share of a flow's packets that it let through; all where none came."""
+        came = self.counted(measurement, flow)
+        return 1 - float((came & self.dropped).sum() / max(1, came.sum()))
+
+    def counted(self, measurement: Measurement, flow: FlowRecord) -> Bools:
+        """Return which packets are a flow's data that came while the cell is measured."""
+        return self.of_flow(measurement.cell, flow.plan.name) & measurement.counts(self.arrival_s)
+
     def of_flow(self, cell: Cell, name: str) -> Bools:
         """Return which packets are a flow's data."""
         flow = next(each for each in cell.flows if each.name == name)
@@ -63,23 +77,16 @@ def load(
     if cell.captured == "none":
         return ()
     found = []
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            bucket = interface.arriving_bucket
-            if bucket is None:
-                continue
-            place = node.name, interface.name
-            names = [c.name for c in cell.captures if (c.node, c.interface) == place]
-            names = [name for name in names if name in captures]
-            if not names:
-                raise ArtefactError(f"the plan does not capture what comes to {'/'.join(place)}")
-            packets = captures[names[0]].packets
-            dropped = decide(bucket, packets.time_ns, packets.frame_bytes)
-            found.append(
-                BucketRecord(
-                    bucket, place, names[0], packets, dropped & (packets.ip_bytes > 0), epoch_ns
-                )
-            )
+    for bucket in (each for each in cell.devices if isinstance(each, TokenBucket)):
+        place = bucket.node, bucket.ingress
+        names = [c.name for c in cell.captures if (c.node, c.interface) == place]
+        names = [name for name in names if name in captures]
+        if not names:
+            raise ArtefactError(f"the plan does not capture what comes to {'/'.join(place)}")
+        packets = captures[names[0]].packets
+        dropped = decide(bucket, packets.time_ns, packets.frame_bytes)
+        dropped &= packets.ip_bytes > 0
+        found.append(BucketRecord(bucket, place, names[0], packets, dropped, epoch_ns))
     return tuple(found)
 
 
@@ -98,8 +105,3 @@ def decide(
         else:
             dropped[number] = True
     return dropped
-
-
-def dropped_packets(records: tuple[BucketRecord, ...]) -> Mapping[str, Bools]:
-    """Return, by capture name, which packets never got past a bucket."""
-    return {record.capture: record.dropped for record in records}

@@ -39,11 +39,11 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
+from fairc.runtime.metrics.base import Metric, Presentation, Value, per_flow
 
-from .base import Metric, Presentation, Value, per_flow
+from .record import PolicerRecord, buckets_of, policers_of, unexposed_losses
 
 TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
 LOSS = Value(
@@ -65,7 +65,7 @@ Floats = NDArray[np.float64]
 
 def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | None:
     """Return the first policer that reads a flow; None if it is not policed."""
-    for policer in measurement.policers:
+    for policer in policers_of(measurement):
         if policer.of_flow(flow.plan.name) is not None:
             return policer
     return None
@@ -76,7 +76,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     policer = policer_of(measurement, flow)
     through, bucket_drops = _at_buckets(measurement, flow)
     if policer is None:
-        policed = measurement.policers or measurement.token_buckets
+        policed = measurement.devices.get("policer")
         reason = "it is not policed" if policed else "no flow is policed"
         if through is not None:
             reason = "its policer counts bytes, not congestion"
@@ -101,7 +101,9 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
             short,
         ),
         LOSS.of(
-            _share(policer, counted) if through is None else policed_loss(measurement, flow),
+            policer.dropped_share(counted)
+            if through is None
+            else measurement.dropped_by_devices(flow),
             flow.name,
         ),
         DROPS.of(
@@ -116,31 +118,13 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     )
 
 
-def _share(policer: PolicerRecord, counted: NDArray[np.bool_]) -> float:
-    return float((counted & policer.decisions.dropped).sum() / max(1, counted.sum()))
-
-
-def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
-    """Return the share of a flow's packets that policers drop after the warm-up; 0 without a
-    policer.
-    """
-    passed = 1.0
-    for policer in measurement.policers:
-        ours = policer.of_flow(flow.plan.name)
-        if ours is not None:
-            passed *= 1 - _share(policer, ours & measurement.counts(policer.arrival_s))
-    through, _ = _at_buckets(measurement, flow)
-    return 1 - passed * (1.0 if through is None else through)
-
-
 def _at_buckets(measurement: Measurement, flow: FlowRecord) -> tuple[float | None, float | None]:
     """Return the share of a flow's packets that get through token buckets after the warm-up, and
     how many these drop; None where none comes to one.
     """
     passed, drops, met = 1.0, 0, False
-    for bucket in measurement.token_buckets:
-        came = bucket.of_flow(measurement.cell, flow.plan.name)
-        came &= measurement.counts(bucket.arrival_s)
+    for bucket in buckets_of(measurement):
+        came = bucket.counted(measurement, flow)
         if not came.any():
             continue
         dropped = int((came & bucket.dropped).sum())

@@ -1,87 +1,74 @@
-"""Policers with their buckets, and which flow uses which."""
+"""Policers as parts of the plan: their buckets, and which flow uses which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairc.compiler import plan
+from fairc.cell.queues import Queue
+from fairc.compiler.passes.dynamics import most_loss
+from fairc.compiler.passes.report import Report
+from fairc.compiler.passes.routing import Traffic
+from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.model import Policer, TokenBucket
+from fairc.dsl.model import LinkDevice
 from fairc.dsl.network.groups import user_of
-from fairc.dsl.network.policers import may_be_policed
 
-from .dynamics import most_loss
-from .report import Report
-from .routing import Traffic
-from .wiring import Egress, Wiring
+from . import cell as parts
+from .declaration import Policer, TokenBucket, may_be_policed
 
-Queues = Mapping[Egress, plan.Queue]
+Queues = Mapping[Egress, Queue]
 
 LONGEST_BUCKET_NS = 64 * (2**32 - 1)
 
 
-def police(
-    wiring: Wiring, queues: Queues, traffic: Traffic, report: Report
-) -> tuple[plan.Policer, ...]:
-    """Return the policers, still without seeds; one bucket per user, else per source host."""
-    policers = []
-    users = any(flow.users for flow, _ in traffic)
-    for egress in policed_egresses(wiring):
-        policer = policer_at(egress)
-        crossing = [(flow, path) for flow, path in traffic if egress in path.data]
-        if isinstance(policer, TokenBucket):
-            _check_bucket(report, policer, egress, crossing)
-            continue
-        ours = [(flow, path) for flow, path in crossing if may_be_policed(flow, users)]
-        refused = _refuse_quic(report, policer, crossing, users)
-        if not ours and not refused:
-            _report_idle(report, policer, users)
-        if policer.feedback != "none":
-            _check_marks(report, policer, egress, queues, ours)
-            _check_way_back(report, policer, wiring.peer(egress), ours)
-        owners = {flow.name: user_of(flow) or flow.server for flow, _ in ours}
-        hosts = list(dict.fromkeys(owners.values()))
-        policers.append(
-            plan.Policer(
-                name=policer.name,
-                node=egress.node,
-                ingress=wiring.other(egress).name,
-                egress=egress.name,
-                rate=policer.rate,
-                depth=policer.depth,
-                harshness=policer.harshness,
-                feedback=policer.feedback,
-                charge=policer.charge,
-                buckets=tuple(hosts),
-                policed=tuple(
-                    plan.Policed(flow=name, bucket=hosts.index(owner))
-                    for name, owner in owners.items()
-                ),
-                source=str(policer.span),
-            )
+def lower(
+    device: LinkDevice,
+    egress: Egress,
+    wiring: Wiring,
+    queues: Queues,
+    traffic: Traffic,
+    report: Report,
+) -> parts.Policer | parts.TokenBucket:
+    """Return a policer, still without its seed; one bucket per user, else per source host."""
+    crossing = [(flow, path) for flow, path in traffic if egress in path.data]
+    if isinstance(device, TokenBucket):
+        _check_bucket(report, device, egress, crossing)
+        return parts.TokenBucket(
+            name=device.name,
+            node=egress.node,
+            ingress=wiring.other(egress).name,
+            egress=egress.name,
+            rate_bps=device.rate_bps,
+            burst_bytes=device.burst_bytes,
+            source=str(device.span),
         )
-    return tuple(policers)
-
-
-def policed_egresses(wiring: Wiring) -> list[Egress]:
-    """Return the egresses of policers, in the order of the links."""
-    found = [each for each in wiring if each.part == "queue" and each.way.policer is not None]
-    return sorted(found, key=lambda each: (each.link, not each.forward))
-
-
-def policer_at(egress: Egress) -> Policer | TokenBucket:
-    """Return the policer of an egress that `policed_egresses` has found."""
-    assert egress.way.policer is not None
-    return egress.way.policer
-
-
-def policed_bps(egress: Egress) -> int:
-    """Return the rate that packets may keep on an egress: that of its link, or of a token bucket
-    in front of it.
-    """
-    bucket = egress.way.policer
-    limit = bucket.rate_bps if isinstance(bucket, TokenBucket) else egress.rate_bps
-    return min(egress.rate_bps, limit)
+    assert isinstance(device, Policer)
+    users = any(flow.users for flow, _ in traffic)
+    ours = [(flow, path) for flow, path in crossing if may_be_policed(flow, users)]
+    refused = _refuse_quic(report, device, crossing, users)
+    if not ours and not refused:
+        _report_idle(report, device, users)
+    if device.reads_back:
+        _check_marks(report, device, egress, queues, ours)
+        _check_way_back(report, device, wiring.peer(egress), ours)
+    owners = {flow.name: user_of(flow) or flow.server for flow, _ in ours}
+    hosts = list(dict.fromkeys(owners.values()))
+    return parts.Policer(
+        name=device.name,
+        node=egress.node,
+        ingress=wiring.other(egress).name,
+        egress=egress.name,
+        rate=device.rate,
+        depth=device.depth,
+        harshness=device.harshness,
+        feedback=device.feedback,
+        charge=device.charge,
+        buckets=tuple(hosts),
+        policed=tuple(
+            parts.Policed(flow=name, bucket=hosts.index(owner)) for name, owner in owners.items()
+        ),
+        source=str(device.span),
+    )
 
 
 def _check_bucket(report: Report, bucket: TokenBucket, egress: Egress, crossing: Traffic) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .policing import ECN, LOSS
-from .record import Measurement
-from .schema import CELL, Column, Columns, Table
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.schema import CELL, Column, Columns, Table
+
+from .decisions import ECN, LOSS
+from .record import policers_of
 
 
 def _rows(measurement: Measurement) -> Columns:
     """Return a row for each bucket and slot, from the epoch to the end of the cell."""
     edges = measurement.edges()
     edges = edges[edges <= measurement.ended_s + 1e-9]
-    parts: dict[str, list[object]] = {column.name: [] for column in BUCKETS.columns[1:]}
-    for policer in measurement.policers if len(edges) > 1 else ():
+    parts: dict[str, list[object]] = {column.name: [] for column in TABLE.columns[1:]}
+    for policer in policers_of(measurement) if len(edges) > 1 else ():
         decisions, levels = policer.decisions, policer.levels(edges[1:])
         for number, user in enumerate(policer.plan.buckets):
             ours = decisions.bucket == number
@@ -34,7 +36,7 @@ def _rows(measurement: Measurement) -> Columns:
     return parts
 
 
-BUCKETS = Table(
+TABLE = Table(
     "buckets",
     "the token bucket of a user at the end of a slot of 100 ms, and what happened in the slot"
     " (policing.md); none without a policer",

@@ -6,10 +6,17 @@ from __future__ import annotations
 
 from fairc.runtime.formatting import one_line
 from fairc.runtime.report.backdrop import explained
+from fairc.runtime.report.figures.base import Drawing, FigureKind, NothingToDraw, Subject, decimate
+from fairc.runtime.report.figures.traces import (
+    BINS,
+    Line,
+    Panel,
+    ShownRun,
+    chart,
+    chosen_text,
+    representatives,
+)
 from fairc.runtime.report.run import Run
-
-from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
 
 MOST_USERS = 6
 """Lines of one panel: users by how many of their packets were dropped, and then by tokens."""

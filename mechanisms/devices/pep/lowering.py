@@ -9,15 +9,16 @@ from fractions import Fraction
 from fairc.cell.frames import frame_bytes
 from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
+from fairc.compiler.passes.flows import MIN_BUFFER_BYTES, power_of_two
+from fairc.compiler.passes.ports import LAST_PORT
+from fairc.compiler.passes.queues import bdp_bytes
+from fairc.compiler.passes.report import Report
+from fairc.compiler.passes.routing import RoutedPath, Traffic, between
+from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.core.units import BDP, DATA
 from fairc.dsl.model import Flow, Pep
 
-from .flows import MIN_BUFFER_BYTES, power_of_two
-from .ports import LAST_PORT
-from .queues import bdp_bytes
-from .report import Report
-from .routing import RoutedPath, Traffic, between
-from .wiring import Egress, Wiring
+from . import cell as parts
 
 LEAST_PACKETS = 10  # what Linux begins with by itself
 SPLIT = ("tcp", "web")
@@ -43,19 +44,19 @@ class _Link:
         return crosses and flow.transport in SPLIT
 
 
-def split(
+def of_network(
     wiring: Wiring,
     queues: Mapping[Egress, plan.Queue],
     traffic: Traffic,
     ports: Mapping[str, int],
     report: Report,
-) -> tuple[plan.Pep, ...]:
+) -> tuple[parts.Pep, ...]:
     """Return the proxies; each pair has its own port, after those of the flows.
 
     A pair splits the TCP connections of all flows whose data crosses its link from the gateway to
     the terminal, and whose acks come back the same way.
     """
-    peps: list[plan.Pep] = []
+    peps: list[parts.Pep] = []
     port = max((ports[flow.name] + flow.connections for flow, _ in traffic), default=0)
     for pep in wiring.network.peps:
         down = between(wiring, pep.gateway, pep.terminal)
@@ -82,7 +83,7 @@ def split(
 
 def _plan(
     queues: Mapping[Egress, plan.Queue], pep: Pep, link: _Link, port: int, ports: list[int]
-) -> plan.Pep:
+) -> parts.Pep:
     egresses = (*link.down, *link.up)
     mtu = egresses[0].interface.mtu
     rtt_ns = sum(egress.delay_ns for egress in egresses)
@@ -90,7 +91,7 @@ def _plan(
     window = round(pep.window.bits({BDP: Fraction(8 * bdp), DATA: Fraction(1)}) / 8)
     crossed = (queues[egress] for egress in egresses if egress in queues)
     waiting = sum(queue_bytes(queue, frame_bytes(mtu)) for queue in crossed)
-    return plan.Pep(
+    return parts.Pep(
         name=pep.name,
         terminal=pep.terminal,
         gateway=pep.gateway,

@@ -1,7 +1,7 @@
 """Congestion policing, packet by packet: what a policer must have done, from captures alone.
 
 The definition is that of docs/learn/links.md. The policer itself (`endpoints/src/policer`) shares
-no code with this module: `runtime/validity/policing.py` compares the two. Both compute in IEEE
+no code with this module: `check.py` compares the two. Both compute in IEEE
 doubles and in the same order, so that they agree to the last bit.
 """
 
@@ -15,9 +15,10 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Policer
+from fairc.cell.model import Cell
+from fairc.runtime.measurement.pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 
-from .pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
+from .cell import Policer
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]

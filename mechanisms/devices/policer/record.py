@@ -1,23 +1,24 @@
-"""A policer of a cell: what it reported, and what it must have done."""
+"""What policers left behind: what each reported, and what it must have done."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Policer
+from fairc.cell.model import Cell
+from fairc.runtime.measurement import FlowRecord, Measurement, pcap
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, field
+from fairc.runtime.measurement.devices import DeviceRecord
+from fairc.runtime.measurement.queues import QueueRecord
 
-from . import pcap
-from .artefacts import NS, ArtefactError, Artefacts, field
-from .policing import ECHOES, CapturedPackets, Decisions, decide, levels, policed
-
-if TYPE_CHECKING:
-    from .queues import QueueRecord
+from . import token_bucket
+from .cell import Policer
+from .decisions import ECHOES, CapturedPackets, Decisions, decide, levels, policed
+from .token_bucket import BucketRecord
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,7 +52,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class PolicerRecord:
+class PolicerRecord(DeviceRecord):
     """A policer: its plan, its log by packet number, and the packets as they arrived.
 
     decisions: what it must have done, from the captures. total: None if it never ended properly.
@@ -81,6 +82,28 @@ class PolicerRecord:
         """When each packet that it policed arrived, s after the epoch."""
         after: Floats = (self.decisions.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
         return after
+
+    @property
+    def dropped_packets(self) -> Mapping[str, Bools]:
+        """Those that it says it dropped."""
+        return {self.arrivals: self.dropped}
+
+    def held_s(self, place: Place) -> float:
+        """Return the longest that it held a packet in front of its own queue, s."""
+        return self.total.late_s if self.total and place == self.place else 0.0
+
+    def passed(self, measurement: Measurement, flow: FlowRecord) -> float:
+        """Return the share of a flow's packets that it did not drop; all of what it does not
+        read.
+        """
+        ours = self.of_flow(flow.plan.name)
+        if ours is None:
+            return 1.0
+        return 1 - self.dropped_share(ours & measurement.counts(self.arrival_s))
+
+    def dropped_share(self, counted: Bools) -> float:
+        """Return the share of some of its packets that it dropped."""
+        return float((counted & self.decisions.dropped).sum() / max(1, counted.sum()))
 
     @property
     def charged(self) -> Bools:
@@ -114,9 +137,26 @@ class PolicerRecord:
 
 def load(
     artefacts: Artefacts, cell: Cell, captures: Mapping[str, pcap.Capture], epoch_ns: int
-) -> tuple[PolicerRecord, ...]:
+) -> tuple[PolicerRecord | BucketRecord, ...]:
     """Read the logs of all policers, and compute what each must have done. Raises ArtefactError."""
-    return tuple(_load(artefacts, cell, captures, epoch_ns, one) for one in cell.policers)
+    policers = [
+        _load(artefacts, cell, captures, epoch_ns, one)
+        for one in cell.devices
+        if isinstance(one, Policer)
+    ]
+    return (*policers, *token_bucket.load(cell, captures, epoch_ns))
+
+
+def policers_of(measurement: Measurement) -> tuple[PolicerRecord, ...]:
+    """Return the policers of a cell that count congestion."""
+    records = measurement.devices.get("policer", ())
+    return tuple(each for each in records if isinstance(each, PolicerRecord))
+
+
+def buckets_of(measurement: Measurement) -> tuple[BucketRecord, ...]:
+    """Return the token buckets of a cell."""
+    records = measurement.devices.get("policer", ())
+    return tuple(each for each in records if isinstance(each, BucketRecord))
 
 
 def _load(
@@ -251,11 +291,3 @@ def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
     if sequence in known:
         return True
     return any((sequence - begin) % (1 << 32) < length for begin, length in known.items())
-
-
-def dropped_packets(records: tuple[PolicerRecord, ...]) -> Mapping[str, Bools]:
-    """Return, by capture name, which packets never got past a policer."""
-    return {record.arrivals: record.dropped for record in records}
-
-
-__all__ = ["Entry", "PolicerRecord", "Total", "dropped_packets", "load", "policed"]
