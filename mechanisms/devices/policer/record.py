@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,14 @@ from fairc.cell.model import Cell
 from fairc.runtime.measurement import FlowRecord, Measurement, pcap
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, field
 from fairc.runtime.measurement.devices import DeviceRecord
-from fairc.runtime.measurement.queues import QueueRecord
 
 from . import token_bucket
 from .cell import Policer
 from .decisions import ECHOES, CapturedPackets, Decisions, decide, levels, policed
 from .token_bucket import BucketRecord
+
+if TYPE_CHECKING:
+    from fairc.runtime.measurement.queues import QueueRecord
 
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
