@@ -188,7 +188,7 @@ def _qdiscs(
     yield from marking_lines(node, flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
-            yield from lower_lines(upper, netems)
+            yield from lower_lines(at.interfaces[name, upper], netems)
 
 
 def _lead_ns(cell: Cell) -> int:

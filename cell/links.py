@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .frames import ETHERNET_BYTES, MTU, frame_bytes
+from .frames import ETHERNET_BYTES, MTU
+from .framing import ETHERNET, UNLESS_ETHERNET, Framing
 from .numbers import (
     Buffer,
     CodePoint,
@@ -306,6 +307,7 @@ class Interface(Part):
     `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
     arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them
     are lost before that. All are left out where there is nothing.
+    framing: how long packets are on the wire of the link; left out where it is Linux's own.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -323,6 +325,7 @@ class Interface(Part):
     arriving_dscp: CodePoint | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
     arriving_losses: tuple[ChosenLoss, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    framing: Framing = field(default=ETHERNET, metadata=UNLESS_ETHERNET)
 
     @property
     def ip(self) -> str:
@@ -331,8 +334,15 @@ class Interface(Part):
 
     @property
     def frame_bytes(self) -> int:
-        """A full packet in its Ethernet frame, without preamble, bytes."""
-        return frame_bytes(self.mtu)
+        """A full packet as it is sent, bytes."""
+        return self.framing.bytes(self.mtu)
+
+    @property
+    def table(self) -> str:
+        """The words of tc that make a qdisc count packets as they are on the wire, in front of its
+        name.
+        """
+        return self.framing.table_words(self.mtu)
 
     @property
     def initial(self) -> int | Impairment | None:
@@ -365,8 +375,9 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
     """
     device = f"qdisc add dev {word(interface.name)}"
     made, shaper, queue, netem = list[str](), interface.shaper, interface.queue, interface.netem
+    root = f"{device} root handle 1: {interface.table}"
     if netem is not None:
-        made.append(f"{device} root handle 1: {netem.words()}")
+        made.append(f"{root}{netem.words()}")
     elif shaper is not None and shaper.medium is not None and queue is not None:
         words = shaper.medium.words(shaper.rate_bps, interface.frame_bytes, epoch_ns)
         made.append(f"{device} root handle 1: {words}")
@@ -382,7 +393,7 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
                 f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"
             )
         else:
-            made.append(f"{device} root handle 1: htb default 1")
+            made.append(f"{root}htb default 1")
             made.append(_rate_line("add", interface, shaper.rate_bps, slack_ns))
         made += queue_lines(interface.name, queue, shaper.rate_bps)
     return [line(text) for text in made]
@@ -424,13 +435,13 @@ def arriving_actions(interface: Interface) -> str:
     return " pipe action ".join(actions)
 
 
-def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:
+def lower_lines(interface: Interface, netems: Sequence[Impairment]) -> list[str]:
     """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in
-    order.
+    order. The first one counts its bytes for both.
     """
-    places = ("root handle 1:", "parent 1:1 handle 2:")
+    places = (f"root handle 1: {interface.table}", "parent 1:1 handle 2: ")
     return [
-        line(f"qdisc add dev {lower_name(interface)} {place} {netem.words()}")
+        line(f"qdisc add dev {lower_name(interface.name)} {place}{netem.words()}")
         for place, netem in zip(places, netems, strict=False)
     ]
 
@@ -455,9 +466,10 @@ def change_lines(
         return [line(f"qdisc change dev {interface.name} root handle 1: radio rate {now}bit")]
     lines = [line(_rate_line("change", interface, now, slack_ns))]
     if interface.shaper.transmitter is not None:
-        place = "parent 1:1 handle 2:" if below > 1 else "root handle 1:"
+        # A change without a size table would take it away.
+        place = "parent 1:1 handle 2: " if below > 1 else f"root handle 1: {interface.table}"
         words = transmitter(now).words()
-        lines.append(line(f"qdisc change dev {lower_name(interface.name)} {place} {words}"))
+        lines.append(line(f"qdisc change dev {lower_name(interface.name)} {place}{words}"))
     return lines if now < before else lines[::-1]
 
 

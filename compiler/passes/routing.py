@@ -315,7 +315,7 @@ def _routed(
 ) -> RoutedPath:
     data, acks = ways
     egresses, shaped = (*data, *acks), [egress for egress in data if egress.rate_bps]
-    slowest = min(shaped, key=lambda each: (each.rate_bps, -crossing[each]), default=None)
+    slowest = min(shaped, key=lambda each: (each.packet_bps, -crossing[each]), default=None)
     added = dict(zip(data, headers(data, wiring), strict=True))
     tunnels = (wiring.ends[egress].tunnel for egress in egresses if egress in wiring.ends)
     return RoutedPath(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, NoReturn, cast
 
 from fairc.cell.frames import MTU
+from fairc.cell.framing import Framing
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -26,6 +27,7 @@ from fairc.mechanisms.queues.discipline import queue_of
 from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
+from fairc.words.framing import framing_of
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
 from fairc.words.policers import policer_of
@@ -69,6 +71,7 @@ class _LinkSide:
     dscp: int | None
     release: model.Release | None
     thin: int | None
+    framing: Framing
     statement: Span
     ends: Span
 
@@ -419,9 +422,24 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         dscp=settings.given(keys.DSCP),
         release=made,
         thin=thin,
+        framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, radio, trace)),
         statement=statement,
         ends=ends,
     )
+
+
+def _in_packets(
+    settings: Settings, radio: Mapping[str, object], trace: model.Trace | None
+) -> tuple[str, Span] | None:
+    """Return what counts packets or the bytes of Linux on a link, and where it is said; None:
+    nothing does.
+    """
+    found = [name for name, one in radio.items() if one is not None]
+    if settings[keys.TRANSMIT].entry.transmit == "bucket":
+        return "a token bucket that transmits", settings.place(keys.TRANSMIT.name)
+    if trace is not None:
+        return "a trace of packets", settings.place(keys.RATE.name)
+    return (f"`{found[0]}`", settings.place(found[0])) if found else None
 
 
 def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
@@ -551,6 +569,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         dscp=way.dscp,
         release=way.release,
         thin=way.thin,
+        framing=way.framing,
     )
 
 

@@ -123,10 +123,11 @@ def _bottlenecks(network: model.Network, trips: Sequence[Trip]) -> list[Bottlene
     crossing = [place for _, data, _ in paths for place in data]
     found: dict[tuple[str, str], Bottleneck] = {}
     for trip, data, acks in paths:
-        shaped = [(ways[p].rate_bps or 0, -crossing.count(p), p) for p in data if ways[p].rate_bps]
+        shaped = [(ways[p].packet_bps, -crossing.count(p), p) for p in data if ways[p].rate_bps]
         if not shaped or not acks:
             continue
-        rate_bps, _, place = min(shaped, key=lambda one: one[:2])
+        *_, place = min(shaped, key=lambda one: one[:2])
+        rate_bps = ways[place].rate_bps or 0
         rtt_ns = sum(ways[p].delay_ns for p in (*data, *acks)) + (trip.extra_rtt_ns or 0)
         known = found.get(place)
         if known is None:

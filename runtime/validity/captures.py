@@ -111,13 +111,13 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         return
     for flow in measurement.flows:
         largest = max(
-            int(one.queue.entered.frame_bytes[one.entered].max(initial=0)) for one in flow.passages
+            int(one.queue.entered.ip_bytes[one.entered].max(initial=0)) for one in flow.passages
         )
-        allowed = max(one.queue.interface.frame_bytes for one in flow.passages)
-        if flow.plan.frame_bytes < largest <= allowed:
+        allowed = max(one.queue.interface.mtu for one in flow.passages)
+        if flow.plan.mtu + flow.plan.header_bytes < largest <= allowed:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows,"
+                f"flow {flow.name} sent packets of {largest} bytes: more than its path allows,"
                 f" as its"
                 " host does not know the path's MTU; give the host's own link this `mtu`",
             )
