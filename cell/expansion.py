@@ -138,6 +138,7 @@ def expand(
                         *connection_rules(node, cell.flows, cell.peps),
                     ],
                     **multipath(node, cell.flows),
+                    **_addresses(node),
                     qdiscs=qdiscs[node.name][0],
                     beyond_tc=qdiscs[node.name][1],
                 )
@@ -377,6 +378,12 @@ def _interface(node: Node, interface: Interface, at: _Lookup, cell: Cell) -> doc
     if interface.queue is not None and interface.queue.interface_packets is not None:
         made["queue"] = interface.queue.interface_packets
     return made
+
+
+def _addresses(node: Node) -> document.Addresses:
+    if not node.addresses:
+        return document.Addresses()
+    return document.Addresses(addresses=[word(address) for address in node.addresses])
 
 
 def _neighbour(node: str, interface: Interface, at: _Lookup) -> document.Neighbour:

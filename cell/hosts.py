@@ -155,6 +155,8 @@ def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
         made = document.Route(destination=route.destination, via=route.via)
         if route.mtu:
             made["mtu"] = route.mtu
+        if route.source:
+            made["source"] = route.source
         yield made
 
 
@@ -386,7 +388,10 @@ def _way(node: Node, address: str) -> document.Route | None:
     if not fitting:
         return None
     nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
-    return document.Route(destination=f"{address}/32", via=nearest.via)
+    made = document.Route(destination=f"{address}/32", via=nearest.via)
+    if nearest.source:
+        made["source"] = nearest.source
+    return made
 
 
 def multipath(node: Node, flows: Sequence[Flow]) -> document.Multipath:

@@ -226,7 +226,7 @@ class Direction:
 
     @property
     def packet_bps(self) -> int:
-        """How fast it sends full packets, bit/s of them in the frames of Linux; 0 without a rate."""
+        """How fast it sends full packets, bit/s of them in frames of Linux; 0 without a rate."""
         return (self.rate_bps or 0) * frame_bytes(self.mtu) // self.frame_bytes
 
     @property

@@ -60,7 +60,10 @@ class Paths:
     def _addresses(self) -> dict[str, list[tuple[IPv4Interface, str]]]:
         """The addresses of each node, and their interfaces; each is needed hundreds of times."""
         return {
-            node.name: [(IPv4Interface(i.address), i.name) for i in node.interfaces]
+            node.name: [
+                *((IPv4Interface(i.address), i.name) for i in node.interfaces),
+                *((IPv4Interface(address), "lo") for address in node.addresses),
+            ]
             for node in self.cell.nodes
         }
 
