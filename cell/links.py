@@ -126,9 +126,12 @@ class ChosenLoss(Part):
     def filters(self) -> tuple[str, ...]:
         """Its filters of tc, without what comes before the classifier.
 
-        A policer without a rate drops what is longer than its MTU; others meet the next filter.
+        A policer without a rate drops what is longer than its MTU; others meet the next filter. Its
+        MTU counts the header of Ethernet, also where packets arrive (Linux, net/sched/act_police.c,
+        tcf_police_mtu_check).
         """
-        action = f"action police mtu {self.above_bytes or 1} conform-exceed drop/continue"
+        most = 1 if self.above_bytes is None else self.above_bytes + ETHERNET_BYTES
+        action = f"action police mtu {most} conform-exceed drop/continue"
         return tuple(f"{chosen} {action}" for chosen in CLASSIFIERS[self.of])
 
 

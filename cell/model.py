@@ -106,6 +106,7 @@ class TransportOptions(Part):
     transport decides (TCP does, QUIC does not). min_rto_ms: TCP's retransmission timeout is at
     least this over the round trip. notsent_lowat_bytes: below this a source refills what waits in
     its socket beyond the window. Both are left out where the file does not set them.
+    discovers_mtu: no route has the MTU of its path; left out where they have.
     """
 
     initial_window_packets: InitialWindow = 10
@@ -120,6 +121,7 @@ class TransportOptions(Part):
     idle_restart: bool | None = field(default=None, metadata=UNLESS_ABSENT)
     min_rto_ms: LeastTimeout | None = field(default=None, metadata=UNLESS_ABSENT)
     notsent_lowat_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
+    discovers_mtu: bool = field(default=False, metadata=UNLESS_OFF)
 
 
 @dataclass(frozen=True, slots=True)

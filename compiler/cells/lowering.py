@@ -112,7 +112,7 @@ class Lowering:
         scenario = self._unrolled(configuration.scenario, seed)
         routed = self._routed(scenario.network, scenario.flows, scenario.offload)
         traffic = routed.traffic(scenario.flows)
-        check_packets(traffic, report)
+        check_packets(traffic, routed.wiring.network.peps, report)
         ports = assign_ports(traffic, report)
         peps = split(routed.wiring, routed.queues, traffic, ports, report)
         policers = police(routed.wiring, routed.queues, traffic, report)

@@ -8,6 +8,8 @@ What passes both ends of a tunnel takes it: the router sends such packets to the
 which carries them to the one at the other end, as packets of these two. On that way nothing knows
 what is inside.
 
+Where a flow's hosts discover it instead (`pmtu = discover`), no route says anything.
+
 A host is reached at one address, over whatever link is nearest. Where paths change, each address of
 a host with several links stays with its link: it is reached over that one alone.
 """
@@ -387,7 +389,7 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             for egress in across:
                 if wiring.peer(egress) is not last:  # else it is the neighbour
                     add(egress.node, f"{last.address}/32", egress)
-    for _, path in traffic:
+    for flow, path in traffic:
         ends = (path.server, path.client)
         for way, origin, home in ((path.data, *ends), (path.acks, *ends[::-1])):
             first, source = way[0], None
@@ -397,6 +399,8 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
                     add(egress.node, f"{home.address}/32", egress)
             if source or len(routing.homes[first.node]) > 1:  # the way of its own address
                 add(first.node, f"{home.address}/32", first, source=source)
+            if flow.options.discovers_mtu:
+                continue
             carried, largest = headers(way, wiring), room(way, wiring)
             for number, egress in enumerate(way):
                 mtu = min(largest[number:]) if number else path.mtu

@@ -473,6 +473,9 @@ def _queue(
     entered = at("entry")
     moved = reroutings.get(place[0], ())
     bound, unsure = _bound_for(paths, place, entered, epoch_ns, moved)
+    if any(flow.options.discovers_mtu for flow in cell.flows):
+        fits = entered.ip_bytes <= interface.mtu  # else the router refuses it
+        bound, unsure = bound & fits, unsure & fits
     entered, unsure = entered.select(bound | unsure), unsure[bound | unsure]
     medium = interface.shaper.medium
     kept_out = None

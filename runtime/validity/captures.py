@@ -110,6 +110,8 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
     if measurement.cell.peps:  # each part of a split connection has a path of its own
         return
     for flow in measurement.flows:
+        if flow.plan.options.discovers_mtu:
+            continue  # some of its packets are too large until it knows
         largest = max(
             int(one.queue.entered.ip_bytes[one.entered].max(initial=0)) for one in flow.passages
         )

@@ -128,6 +128,19 @@ experiment policed {
   measure = [goodput]
 }
 """
+WAYS = """fexp 1
+experiment ways {
+  topology {
+    node server, client
+    router a, up, low, b
+    link server -- a, b -- client { rate = 1Gbit/s }
+    link a -- up, up -- b, a -- low, low -- b { rate = 4Mbit/s  delay = 5ms }
+  }
+  flow f { via = low  cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 HARM = """fexp 1
 experiment harm {
   hosts { offload = on }
@@ -200,7 +213,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
-    texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "harm": HARM}
+    texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "harm": HARM, "ways": WAYS}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
