@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -116,11 +116,13 @@ class ChosenLoss(Part):
 
     of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`:
     those that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that
-    are longer.
+    are longer. numbers: instead, those of TCP and UDP with these numbers, from 1, ascending; left
+    out where there are none.
     """
 
     of: Literal["any", "ce", "ect", "syn"] = "any"
     above_bytes: MtuBytes | None = None
+    numbers: tuple[Small, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
     @property
     def filters(self) -> tuple[str, ...]:
@@ -130,9 +132,36 @@ class ChosenLoss(Part):
         MTU counts the header of Ethernet, also where packets arrive (Linux, net/sched/act_police.c,
         tcf_police_mtu_check).
         """
+        if self.numbers:
+            return tuple(_numbered(self.numbers))
         most = 1 if self.above_bytes is None else self.above_bytes + ETHERNET_BYTES
         action = f"action police mtu {most} conform-exceed drop/continue"
         return tuple(f"{chosen} {action}" for chosen in CLASSIFIERS[self.of])
+
+
+TOKEN_BYTES = 65_535
+"""What a packet takes at least of a bucket that counts packets: `overhead` of a policer."""
+BUCKET_BYTES = 75_000
+"""What such a bucket holds: one packet of at most 9000 bytes, and not two."""
+BUCKET_RATE_BPS = 2224
+"""Its rate: the kernel has a bucket as 32 bits of 64 ns, 270 s at this rate."""
+COUNTED_NS = 8 * (2 * TOKEN_BYTES - BUCKET_BYTES) * 10**9 // BUCKET_RATE_BPS
+"""After what time such a bucket would let a second packet pass, ns."""
+
+
+def _numbered(numbers: Sequence[int]) -> Iterator[str]:
+    """Yield the filters that drop packets by their number: a bucket for each packet up to the last.
+
+    A packet takes the first bucket that is still full, and has its fate; others meet the next one,
+    and whoever finds none passes. Pings, which go ahead of the flows, do not count.
+    """
+    yield "flower ip_proto icmp action police mtu 65535 conform-exceed drop/ok"
+    bucket = (
+        f"matchall action police rate {BUCKET_RATE_BPS}bit burst {BUCKET_BYTES} mtu 65535"
+        f" overhead {TOKEN_BYTES} conform-exceed continue"
+    )
+    for number in range(1, numbers[-1] + 1):
+        yield f"{bucket}/{'drop' if number in numbers else 'ok'}"
 
 
 CLASSIFIERS: dict[str, tuple[str, ...]] = {

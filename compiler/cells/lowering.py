@@ -22,7 +22,7 @@ from fairc.compiler.passes.flows import (
 from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.offload import check_offload
-from fairc.compiler.passes.packets import check_packets
+from fairc.compiler.passes.packets import check_numbered, check_packets
 from fairc.compiler.passes.peps import split
 from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.policers import police
@@ -113,6 +113,8 @@ class Lowering:
         routed = self._routed(scenario.network, scenario.flows, scenario.offload)
         traffic = routed.traffic(scenario.flows)
         check_packets(traffic, routed.wiring.network.peps, report)
+        longest_ns = scenario.duration_ns or deadline_ns(scenario, traffic)
+        check_numbered(routed.wiring.network, longest_ns, report)
         ports = assign_ports(traffic, report)
         peps = split(routed.wiring, routed.queues, traffic, ports, report)
         policers = police(routed.wiring, routed.queues, traffic, report)

@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairc.cell.frames import MTU, QUIC_BYTES, UDP_IP_BYTES
+from fairc.cell.links import COUNTED_NS
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.model import Pep
+from fairc.dsl.model import Network, Pep
 
 from .report import Report
 from .routing import Traffic
 from .tunnels import labels
+
+
+def check_numbered(network: Network, until_ns: int, report: Report) -> None:
+    """Refuse losses of numbered packets in cells that last longer than packets are counted."""
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            if any(kind.numbers for kind in way.chosen) and until_ns > COUNTED_NS:
+                report.reject(
+                    "late-number",
+                    f"packets have numbers for {COUNTED_NS / 1e9:.0f} s only",
+                    way.span,
+                    f"a cell may last {until_ns / 1e9:.0f} s",
+                    "give the experiment a shorter `deadline` or `duration`",
+                )
 
 
 def check_packets(traffic: Traffic, peps: Sequence[Pep], report: Report) -> None:

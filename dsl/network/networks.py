@@ -375,6 +375,8 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
     elif lost is not None:
         loss = loss_of(cast("Quantity | Use[LossModel]", lost))
+    if loss is not None:
+        _check_numbered(settings, loss)
     queue = settings.given(keys.QUEUE)
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
@@ -440,6 +442,20 @@ def _in_packets(
     if trace is not None:
         return "a trace of packets", settings.place(keys.RATE.name)
     return (f"`{found[0]}`", settings.place(found[0])) if found else None
+
+
+def _check_numbered(settings: Settings, loss: Loss) -> None:
+    """Refuse losses by number on a link that changes packets: who passes a count is done."""
+    found = {keys.ECN.name: settings[keys.ECN] != "none", keys.DSCP.name: keys.DSCP in settings}
+    other = next((name for name, given in found.items() if given), None)
+    if other is not None and any(kind.numbers for kind in loss.chosen):
+        fail(
+            "conflicting-loss",
+            f"one link cannot have both `packets` and `{other}`",
+            loss.span,
+            labels=(Label(settings.place(other), "given here"),),
+            help="put one of them on a separate link, behind a router",
+        )
 
 
 def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
