@@ -206,8 +206,8 @@ fn actions(words: &mut Words) -> Result<Vec<Action>, String> {
     }
 }
 
-/// Reads `EXCEED/CONFORM`: what becomes of a packet that finds too few tokens, and of one that finds enough; each
-/// `drop`, `ok` (None: what follows the action) or `continue` (the next filter).
+/// Reads `EXCEED/CONFORM`: what becomes of a packet that finds too few tokens, and of one that
+/// finds enough; each `drop`, `ok` (None: what follows the action) or `continue` (the next filter).
 fn results(words: &mut Words) -> Result<[Option<u32>; 2], String> {
     expect(words, "police", "conform-exceed")?;
     let word = words.value("conform-exceed")?;

@@ -84,8 +84,8 @@ pub fn server(
     Ok(config)
 }
 
-/// Makes a connection find out how large its datagrams can be (RFC 8899; RFC 9000, section 14.3): it begins with
-/// the least that QUIC needs, and probes up to `most`, what its own link takes.
+/// Makes a connection find out how large its datagrams can be (RFC 8899; RFC 9000, section 14.3):
+/// it begins with the least that QUIC needs, and probes up to `most`, what its own link takes.
 pub fn discover(config: &mut TransportConfig, most: u16) {
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(most);
