@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import frame_bytes
 from fairc.cell.reading import reading
 from fairc.runtime.measurement import Measurement, middle_of, packets_of
 from fairc.runtime.measurement.pcap import Packets
@@ -119,7 +120,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         if flow.plan.mtu + flow.plan.header_bytes < largest <= allowed:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent packets of {largest} bytes: more than its path allows,"
-                f" as its"
-                " host does not know the path's MTU; give the host's own link this `mtu`",
+                f"flow {flow.name} sent frames of {frame_bytes(largest)} bytes: more than its path"
+                " allows, as its host does not know the path's MTU; give the host's own link this"
+                " `mtu`",
             )
