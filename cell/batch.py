@@ -109,6 +109,8 @@ def node_lines(node: Node) -> Iterator[str]:
             size += f" txqueuelen {interface['queue']}"
         yield line(f"link set dev {interface['name']} {size} up")
         yield line(f"address add {interface['address']} dev {interface['name']}")
+    for address in node.get("addresses", ()):
+        yield line(f"address add {address}/32 dev lo")
     for peer in node["neighbours"]:
         device = f"dev {peer['interface']}"
         yield line(f"neighbour add {peer['address']} lladdr {peer['mac']} {device} nud permanent")
@@ -132,9 +134,10 @@ def route_line(route: Route) -> str:
 
 def _route(route: Route) -> str:
     words = [" local" if route.get("local") else "", f" {route['destination']}"]
-    keys = (("via", "via"), ("interface", "dev"), ("table", "table"), ("mtu", "mtu"))
+    keys = (("via", "via"), ("interface", "dev"), ("source", "src"), ("table", "table"))
     given: Mapping[str, object] = route
-    for key, name in (*keys, ("initcwnd", "initcwnd"), ("initrwnd", "initrwnd")):
+    numbers = ("mtu", "initcwnd", "initrwnd")
+    for key, name in (*keys, *zip(numbers, numbers, strict=True)):
         if key in given:
             words.append(f" {name} {given[key]}")
     if "rto_min" in route:

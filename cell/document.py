@@ -39,12 +39,14 @@ class Route(TypedDict):
     local: packets to it stay on the node. initcwnd: initial congestion window of TCP, packets.
     initrwnd: first receive window, packets; such a route replaces one to the same destination, if
     that is there. ecn: TCP asks for ECN. congctl: the CCA of TCP. rto_min: least
-    variation of TCP's round-trip times that its retransmission timeout has room for, ms.
+    variation of TCP's round-trip times that its retransmission timeout has room for, ms. source:
+    the address of packets that have none.
     """
 
     destination: str
     via: NotRequired[str]
     interface: NotRequired[str]
+    source: NotRequired[str]
     mtu: NotRequired[int]
     initcwnd: NotRequired[int]
     initrwnd: NotRequired[int]
@@ -79,7 +81,13 @@ class Multipath(TypedDict):
     sources: NotRequired[list[tuple[str, int]]]
 
 
-class Node(Multipath):
+class Addresses(TypedDict):
+    """Further addresses of a host, of no interface."""
+
+    addresses: NotRequired[list[str]]
+
+
+class Node(Multipath, Addresses):
     """A namespace, and all that is set in it. qdiscs: lines of `tc -batch`.
 
     beyond_tc: lines for queues that tc does not know; the endpoints' program takes them (role

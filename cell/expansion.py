@@ -139,6 +139,7 @@ def expand(
                         *connection_rules(node, cell.flows, cell.devices),
                     ],
                     **multipath(node, cell.flows),
+                    **_addresses(node),
                     qdiscs=qdiscs[node.name][0],
                     beyond_tc=qdiscs[node.name][1],
                 )
@@ -187,7 +188,7 @@ def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) 
     yield from marking_lines(node, cell.flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
-            yield from lower_lines(upper, netems)
+            yield from lower_lines(at.interfaces[name, upper], netems)
 
 
 def _lead_ns(cell: Cell) -> int:
@@ -380,6 +381,12 @@ def _interface(node: Node, interface: Interface, at: _Lookup, cell: Cell) -> doc
     if interface.queue is not None and interface.queue.interface_packets is not None:
         made["queue"] = interface.queue.interface_packets
     return made
+
+
+def _addresses(node: Node) -> document.Addresses:
+    if not node.addresses:
+        return document.Addresses()
+    return document.Addresses(addresses=[word(address) for address in node.addresses])
 
 
 def _neighbour(node: str, interface: Interface, at: _Lookup) -> document.Neighbour:

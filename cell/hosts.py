@@ -44,6 +44,9 @@ ACCURATE_ECN_IF_ASKED = "5"
 ECN_OPTION = "2"
 """tcp_ecn_option: its option, which counts bytes, goes with packets that have room for it."""
 
+PROBES_BLACK_HOLES = "1"
+"""tcp_mtu_probing: where segments get lost and no router says why (RFC 4821, section 7.7)."""
+
 FAST_OPEN = 0x207
 """tcp_fastopen: client, server, and both without a cookie, as if the ends had met before."""
 
@@ -131,6 +134,8 @@ def sysctls(
             settings["net.ipv4.tcp_sack"] = "0"
         if any(o.fast_open for o in options):
             settings["net.ipv4.tcp_fastopen"] = str(FAST_OPEN)
+        if any(o.discovers_mtu for o in options):
+            settings["net.ipv4.tcp_mtu_probing"] = PROBES_BLACK_HOLES
         if any(f.options.idle_restart is False for f in senders):
             settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
         for flow in senders:
@@ -151,6 +156,8 @@ def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
         made = document.Route(destination=route.destination, via=route.via)
         if route.mtu:
             made["mtu"] = route.mtu
+        if route.source:
+            made["source"] = route.source
         yield made
 
 
@@ -347,7 +354,10 @@ def way_to(node: Node, address: str) -> document.Route | None:
     if not fitting:
         return None
     nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
-    return document.Route(destination=f"{address}/32", via=nearest.via)
+    made = document.Route(destination=f"{address}/32", via=nearest.via)
+    if nearest.source:
+        made["source"] = nearest.source
+    return made
 
 
 def multipath(node: Node, flows: Sequence[Flow]) -> document.Multipath:

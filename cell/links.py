@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .frames import MTU, frame_bytes
+from .frames import ETHERNET_BYTES, MTU
+from .framing import ETHERNET, UNLESS_ETHERNET, Framing
 from .numbers import (
     Buffer,
     CodePoint,
@@ -115,20 +116,52 @@ class ChosenLoss(Part):
 
     of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`:
     those that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that
-    are longer.
+    are longer. numbers: instead, those of TCP and UDP with these numbers, from 1, ascending; left
+    out where there are none.
     """
 
     of: Literal["any", "ce", "ect", "syn"] = "any"
     above_bytes: MtuBytes | None = None
+    numbers: tuple[Small, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
     @property
     def filters(self) -> tuple[str, ...]:
         """Its filters of tc, without what comes before the classifier.
 
-        A policer without a rate drops what is longer than its MTU; others meet the next filter.
+        A policer without a rate drops what is longer than its MTU; others meet the next filter. Its
+        MTU counts the header of Ethernet, also where packets arrive (Linux, net/sched/act_police.c,
+        tcf_police_mtu_check).
         """
-        action = f"action police mtu {self.above_bytes or 1} conform-exceed drop/continue"
+        if self.numbers:
+            return tuple(_numbered(self.numbers))
+        most = 1 if self.above_bytes is None else self.above_bytes + ETHERNET_BYTES
+        action = f"action police mtu {most} conform-exceed drop/continue"
         return tuple(f"{chosen} {action}" for chosen in CLASSIFIERS[self.of])
+
+
+TOKEN_BYTES = 65_535
+"""What a packet takes at least of a bucket that counts packets: `overhead` of a policer."""
+BUCKET_BYTES = 75_000
+"""What such a bucket holds: one packet of at most 9000 bytes, and not two."""
+BUCKET_RATE_BPS = 2224
+"""Its rate: the kernel has a bucket as 32 bits of 64 ns, 270 s at this rate."""
+COUNTED_NS = 8 * (2 * TOKEN_BYTES - BUCKET_BYTES) * 10**9 // BUCKET_RATE_BPS
+"""After what time such a bucket would let a second packet pass, ns."""
+
+
+def _numbered(numbers: Sequence[int]) -> Iterator[str]:
+    """Yield the filters that drop packets by their number: a bucket for each packet up to the last.
+
+    A packet takes the first bucket that is still full, and has its fate; others meet the next one,
+    and whoever finds none passes. Pings, which go ahead of the flows, do not count.
+    """
+    yield "flower ip_proto icmp action police mtu 65535 conform-exceed drop/ok"
+    bucket = (
+        f"matchall action police rate {BUCKET_RATE_BPS}bit burst {BUCKET_BYTES} mtu 65535"
+        f" overhead {TOKEN_BYTES} conform-exceed continue"
+    )
+    for number in range(1, numbers[-1] + 1):
+        yield f"{bucket}/{'drop' if number in numbers else 'ok'}"
 
 
 CLASSIFIERS: dict[str, tuple[str, ...]] = {
@@ -285,6 +318,7 @@ class Interface(Part):
     ECN-capable, marked ones as well; `mark` marks all that can be marked.
     arriving_dscp: the code point (Diffserv) that all of them get. arriving_losses: which of them
     are lost before that. All are left out where there is nothing.
+    framing: how long packets are on the wire of the link; left out where it is Linux's own.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -301,6 +335,7 @@ class Interface(Part):
     arriving_dscp: CodePoint | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
     arriving_losses: tuple[ChosenLoss, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    framing: Framing = field(default=ETHERNET, metadata=UNLESS_ETHERNET)
 
     @property
     def ip(self) -> str:
@@ -309,8 +344,15 @@ class Interface(Part):
 
     @property
     def frame_bytes(self) -> int:
-        """A full packet in its Ethernet frame, without preamble, bytes."""
-        return frame_bytes(self.mtu)
+        """A full packet as it is sent, bytes."""
+        return self.framing.bytes(self.mtu)
+
+    @property
+    def table(self) -> str:
+        """The words of tc that make a qdisc count packets as they are on the wire, in front of its
+        name.
+        """
+        return self.framing.table_words(self.mtu)
 
     @property
     def initial(self) -> int | Impairment | None:
@@ -343,8 +385,9 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
     """
     device = f"qdisc add dev {word(interface.name)}"
     made, shaper, queue, netem = list[str](), interface.shaper, interface.queue, interface.netem
+    root = f"{device} root handle 1: {interface.table}"
     if netem is not None:
-        made.append(f"{device} root handle 1: {netem.words()}")
+        made.append(f"{root}{netem.words()}")
     elif shaper is not None and shaper.medium is not None and queue is not None:
         words = shaper.medium.words(shaper.rate_bps, interface.frame_bytes, epoch_ns)
         made.append(f"{device} root handle 1: {words}")
@@ -360,7 +403,7 @@ def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = Non
                 f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"
             )
         else:
-            made.append(f"{device} root handle 1: htb default 1")
+            made.append(f"{root}htb default 1")
             made.append(_rate_line("add", interface, shaper.rate_bps, slack_ns))
         made += queue_lines(interface.name, queue, shaper.rate_bps)
     return [line(text) for text in made]
@@ -400,13 +443,13 @@ def arriving_actions(interface: Interface) -> str:
     return " pipe action ".join(actions)
 
 
-def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:
+def lower_lines(interface: Interface, netems: Sequence[Impairment]) -> list[str]:
     """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in
-    order.
+    order. The first one counts its bytes for both.
     """
-    places = ("root handle 1:", "parent 1:1 handle 2:")
+    places = (f"root handle 1: {interface.table}", "parent 1:1 handle 2: ")
     return [
-        line(f"qdisc add dev {lower_name(interface)} {place} {netem.words()}")
+        line(f"qdisc add dev {lower_name(interface.name)} {place}{netem.words()}")
         for place, netem in zip(places, netems, strict=False)
     ]
 
@@ -431,9 +474,10 @@ def change_lines(
         return [line(f"qdisc change dev {interface.name} root handle 1: radio rate {now}bit")]
     lines = [line(_rate_line("change", interface, now, slack_ns))]
     if interface.shaper.transmitter is not None:
-        place = "parent 1:1 handle 2:" if below > 1 else "root handle 1:"
+        # A change without a size table would take it away.
+        place = "parent 1:1 handle 2: " if below > 1 else f"root handle 1: {interface.table}"
         words = transmitter(now).words()
-        lines.append(line(f"qdisc change dev {lower_name(interface.name)} {place} {words}"))
+        lines.append(line(f"qdisc change dev {lower_name(interface.name)} {place}{words}"))
     return lines if now < before else lines[::-1]
 
 

@@ -72,12 +72,15 @@ no memory before it is used.
 class Route(Part):
     """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
 
-    mtu: the path MTU, where it is smaller than that of the next cable; else left out.
+    mtu: the path MTU, where it is smaller than that of the next cable; else left out. source: from
+    which of its host's addresses packets are sent that have none; left out where it is that of the
+    interface.
     """
 
     destination: InterfaceAddress
     via: Address
     mtu: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
+    source: Address | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ class TransportOptions(Part):
     transport decides (TCP does, QUIC does not). min_rto_ms: TCP's retransmission timeout is at
     least this over the round trip. notsent_lowat_bytes: below this a source refills what waits in
     its socket beyond the window. Both are left out where the file does not set them.
+    discovers_mtu: no route has the MTU of its path; left out where they have.
     """
 
     initial_window_packets: InitialWindow = 10
@@ -115,6 +119,7 @@ class TransportOptions(Part):
     idle_restart: bool | None = field(default=None, metadata=UNLESS_ABSENT)
     min_rto_ms: LeastTimeout | None = field(default=None, metadata=UNLESS_ABSENT)
     notsent_lowat_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
+    discovers_mtu: bool = field(default=False, metadata=UNLESS_OFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ class Node(Part):
 
     interfaces: in the order of the cables. Its first one has the address by which others reach it.
     route_changes: in order of time, around links that are down; left out where there are none.
+    addresses: further ones of a host, of flows that have a way of their own; left out where there
+    are none.
     """
 
     name: NodeName
@@ -130,6 +137,7 @@ class Node(Part):
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...] = ()
     route_changes: tuple[RouteChange, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    addresses: tuple[Address, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from .batch import duration
+from .framing import Framing
 from .modules import KernelModule
 from .numbers import Packets, QueueBytes, Range, Small
 from .part import Kinds, Part
@@ -48,6 +49,11 @@ class Queue(Part):
     def marks(self) -> bool:
         """Whether it marks packets that can be marked."""
         return any(queue.marks for queue in self.inner)
+
+    @property
+    def shaping(self) -> tuple[int, Framing] | None:
+        """The rate of a shaper of its own, bit/s, and how it counts packets; None: it has none."""
+        return None
 
     @property
     def own_module(self) -> tuple[str, KernelModule] | None:

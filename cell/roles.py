@@ -135,6 +135,8 @@ def _common(flow: Flow, cell: Cell) -> Fields:
     unsent: Fields = {}
     if options.notsent_lowat_bytes is not None:
         unsent["notsent_lowat_bytes"] = options.notsent_lowat_bytes
+    if options.discovers_mtu and flow.transport == "quic":
+        unsent["discovers_mtu"] = True
     return {
         "flow": flow.name,
         "address": flow.address,

@@ -13,6 +13,7 @@ from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.own_kernels import KernelWords
 from fairc.words.presets import TOPOLOGIES
+from fairc.words.routes import hashed
 
 from . import model
 from .blocks import Block, Settings
@@ -30,6 +31,7 @@ from .grid.memo import Memo
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
+from .model.network import Hashed
 from .network.attributes import links_have
 from .network.devices import Layer
 from .network.groups import (
@@ -65,7 +67,7 @@ PAIRS = frozenset({"dumbbell"})
 TIMING = frozenset({"duration", "warmup", "deadline", "stop", "captures"})
 """Keys of an experiment that decide when a cell ends, and what it captures."""
 
-TRIP = frozenset({"from", "to", "rtt", "count"})
+TRIP = frozenset({"from", "to", "via", "rtt", "count"})
 """Keys of a flow on which the base round trips depend."""
 
 ENDS = frozenset({"users", "from", "to", "count"})
@@ -114,6 +116,9 @@ class Builder:
         self._network = self._memo(self._build_network, topology)
         self._timing = self._memo(self._build_timing, timing)
         self._machines = self._memo(self._build_machines, hosts)
+        settings = parts.settings.settings
+        routes = [settings[keys.ROUTES.name].value] if keys.ROUTES.name in settings else []
+        self._hashed = self._memo(self._build_hashed, routes)
         self._groups = self._memo(self._build_groups, parts.users)
         self._flows = [
             (flow, self._memo(self._flow_builder(flow), [*parts.services.parts(flow), *hosts]))
@@ -219,11 +224,14 @@ class Builder:
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
-        processing_ns, syscall_ns, kernel, *tcp = self._machines(bound, scope)
+        processing_ns, syscall_ns, kernel, saves, offload = self._machines(bound, scope)
         if kernel is not None:
             check_queues(whole, kernel)
         planned = kernel.planned if kernel else None
-        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned, *tcp)
+        made = model.Scenario(
+            whole, flat, *timing, processing_ns, syscall_ns, planned, saves, offload
+        )
+        return replace(made, hashed=self._hashed(bound, scope))
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
@@ -469,6 +477,10 @@ class Builder:
             hosts[host_keys.TCP_METRICS_SAVE] == "on",
             hosts[host_keys.OFFLOAD] == "on",
         )
+
+    def _build_hashed(self, scope: Scope) -> Hashed | None:
+        """Return what decides the ways of flows where several are equal; None: all take one."""
+        return hashed(self._parts.settings.get(keys.ROUTES, scope))
 
     def _build_timing(self, scope: Scope) -> Timing:
         gather, block = Gather(), self._parts.settings

@@ -52,7 +52,11 @@ class Blueprint:
         self.repetitions = configuration.repetitions
         self._experiment = experiment
         scenario = configuration.scenario
-        self.is_of_one = draws_links(scenario.network) or any(f.random_rtt for f in scenario.flows)
+        self.is_of_one = (
+            draws_links(scenario.network)
+            or scenario.hashed is not None
+            or any(f.random_rtt for f in scenario.flows)
+        )
         self.scenario = configuration.scenario
         self.shared = shared
         self._everyone = self._traffic = traffic
@@ -227,6 +231,21 @@ def _drawn(
     if impairment is None or not impairment.random:
         return impairment
     return replace(impairment, seed=stream_seed(seed, "loss", *name))
+
+
+def with_hashes(
+    experiment: Experiment, configuration: Configuration, repetition: int
+) -> Configuration:
+    """Return a configuration whose flows have what their ways are hashed with in a repetition."""
+    scenario = configuration.scenario
+    if scenario.hashed is None:
+        return configuration
+    seed = seed_of_draws(experiment, configuration.bindings, repetition)
+    flows = (
+        flow if flow.via is not None else replace(flow, way_seed=seed, way_of=scenario.hashed)
+        for flow in scenario.flows
+    )
+    return replace(configuration, scenario=replace(scenario, flows=tuple(flows)))
 
 
 def with_rtts(

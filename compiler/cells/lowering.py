@@ -23,7 +23,7 @@ from fairc.compiler.passes.flows import (
 from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.offload import check_offload
-from fairc.compiler.passes.packets import check_packets
+from fairc.compiler.passes.packets import check_numbered, check_packets
 from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import bdp_bytes, size_queues
@@ -45,20 +45,21 @@ from fairc.compiler.passes.routing import (
 )
 from fairc.compiler.passes.tunnels import tunnels
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
+from fairc.compiler.passes.ways import own_ways
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
+from fairc.dsl.model import Configuration, Flow, Network, OwnCca, Scenario
 from fairc.words.ccas import Setting
 from fairc.words.ccas.resume import settings
 from fairc.words.own_modules import variant
 
-from .grid import NOBODY, Blueprint, seed_of_draws, with_rtts
+from .grid import NOBODY, Blueprint, seed_of_draws, with_hashes, with_rtts
 from .sampling import check_requests, sample_every_ns
 from .transfers import check_transfers
 
 KNOWN_NETWORKS = 1000
 
-Talks = tuple[tuple[str, str, str, int, str, bool, Multipath | None], ...]
+Talks = tuple[tuple[object, ...], ...]
 """What of the flows the network's part depends on."""
 
 
@@ -104,12 +105,15 @@ class Lowering:
         repetition: for which round trips are drawn, if the file says so; else it does not matter.
         """
         report, experiment = self._report, self._experiment
+        configuration = with_hashes(experiment, configuration, repetition)
         configuration = with_rtts(experiment, configuration, repetition)
         seed = seed_of_draws(experiment, configuration.bindings, repetition)
         scenario = self._unrolled(configuration.scenario, seed)
         routed = self._routed(scenario.network, scenario.flows, scenario.offload)
         traffic = routed.traffic(scenario.flows)
-        check_packets(traffic, report)
+        check_packets(traffic, routed.wiring.network.peps, report)
+        longest_ns = scenario.duration_ns or deadline_ns(scenario, traffic)
+        check_numbered(routed.wiring.network, longest_ns, report)
         ports = assign_ports(traffic, report)
         devices = lower_devices(routed.wiring, routed.queues, traffic, ports, report)
         warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)
@@ -183,7 +187,7 @@ class Lowering:
         talks = tuple(
             (
                 *(f.name, f.server, f.client, f.extra_rtt_ns, f.transport),
-                *(f.image is not None, f.multipath),
+                *(f.image is not None, f.multipath, f.via, f.way_seed),
             )
             for f in flows
         )
@@ -279,7 +283,8 @@ def _route(
     routing = Routing.of(wiring, paths_change=bool(detours) or several)
     if routing.loses_answers(flows):
         routing = Routing.of(wiring, paths_change=True)
-    paths = find_paths(flows, routing, report)
+    own_way = own_ways(flows, routing, bool(detours), report)
+    paths = find_paths(flows, routing, own_way, report)
     subflows = {
         flow.name: find_subflows(flow, paths[flow.name], routing, report)
         for flow in flows
@@ -300,7 +305,8 @@ def _route(
     traffic = [(flow, paths[flow.name]) for flow in flows if flow.name in paths]
     everything = [*traffic, *((flow, way) for flow, _ in traffic for way in further[flow.name])]
     own = wiring.network.links[: wiring.links]
-    warn_of_unused_links(own, (way for _, way in everything), report)
+    if all(flow.way_seed is None for flow in flows):  # else chance leaves a link unused
+        warn_of_unused_links(own, (way for _, way in everything), report)
     check_bottlenecks(everything, report)
     if offload:
         check_offload(everything, report)
@@ -309,7 +315,7 @@ def _route(
     bottlenecks = find_bottlenecks(wiring, everything)
     captures = place_captures(wiring, everything, bottlenecks, report)
     changes = route_changes(routing, detours, traffic)
-    built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks)
+    built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks, traffic)
     carried = tunnels(wiring, traffic, everything, report)
     return RoutedNetwork(
         wiring, paths, further, subflows, queues, buffers, built, captures, carried

@@ -24,6 +24,10 @@ def _drawn_rtts(scenario: Scenario) -> bool:
     return any(rtt is not None and is_drawn(rtt) for rtt in drawn)
 
 
+def _hashed_ways(scenario: Scenario) -> bool:
+    return scenario.hashed is not None
+
+
 def draws_workload(flow: Flow) -> bool:
     """Whether any part of a flow's workload is drawn: sizes, intervals, on and off times,
     pauses.
@@ -81,6 +85,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     ),
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
     (_drawn_rtts, "the extra round trip of each flow whose `rtt` is a distribution"),
+    (_hashed_ways, "the hashes by which routers spread flows over equal next hops"),
     (_drawn_links, "the values of links that are distributions: one stream per link and change"),
     (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
     (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from fairc.cell.frames import SMALLEST_FRAME_BYTES
+from fairc.cell.framing import Framing
 
 from .dynamics import least_bps, most_bps
 from .routing import RoutedPath, Traffic, headers
@@ -29,12 +30,14 @@ def find_bottlenecks(wiring: Wiring, traffic: Traffic) -> dict[Egress, None]:
     found = dict.fromkeys(path.bottleneck for path in paths if path.bottleneck)
     first = {end for pep in wiring.network.peps for end in (pep.terminal, pep.gateway)}
     first |= {node for node, kind in wiring.kinds.items() if kind == "host"}
-    coming: dict[Egress, _Arrivals] = defaultdict(_Arrivals)
+    coming: dict[Egress, _Arrivals] = {}
     for path in paths:
         added = headers(path.data, wiring)
         for number, egress in enumerate(path.data):
             if egress.rate_bps and egress.node not in first:
-                coming[egress].add(_before(path, number, first), added, number)
+                coming.setdefault(egress, _Arrivals(egress.way.framing, egress.way.mtu)).add(
+                    _before(path, number, first), added, number
+                )
     return found | dict.fromkeys(
         egress
         for egress, arrivals in coming.items()
@@ -55,9 +58,12 @@ def _before(path: RoutedPath, number: int, first: set[str]) -> list[tuple[int, E
 class _Arrivals:
     """How fast data may come to an egress: over each link in front of it as fast as that ever
     sends, and no faster than the slowest links behind which they come there.
+
+    framing, mtu: of the egress: packets may grow there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, framing: Framing, mtu: int) -> None:
+        self._framing, self._mtu = framing, mtu
         self._slowest: dict[Egress | None, dict[Egress | None, float]] = defaultdict(dict)
         self._last: dict[Egress | None, float] = {}
 
@@ -73,7 +79,8 @@ class _Arrivals:
         carried: dict[Egress, float] = {}
         for n, egress in before:
             growth = max(0, added[number] - added[n]) / SMALLEST_FRAME_BYTES
-            carried[egress] = most_bps(egress.way) * (1 + growth)
+            framed = self._framing.growth(egress.way.framing, self._mtu)
+            carried[egress] = most_bps(egress.way) * (1 + growth) * framed
         last = before[-1][1]
         slowest = min(reversed(carried), key=lambda egress: carried[egress])
         self._slowest[last][slowest] = carried[slowest]

@@ -24,6 +24,7 @@ from fairc.compiler import plan
 
 from .dynamics import is_steady
 from .hops import transmits
+from .routing import Traffic
 from .wiring import Egress, Wiring
 
 Transmitter = Literal["hop", "below", "here", "medium"]
@@ -35,8 +36,14 @@ def nodes(
     routes: Mapping[str, Sequence[plan.Route]],
     changes: Mapping[str, Sequence[plan.RouteChange]],
     bottlenecks: Collection[Egress],
+    traffic: Traffic,
 ) -> tuple[plan.Node, ...]:
     """Return the nodes of a network, still without seeds."""
+    addresses: dict[str, list[str]] = {}
+    for _, path in traffic:
+        for end in (path.server, path.client):
+            if end.address != end.interface.address.partition("/")[0]:
+                addresses.setdefault(end.node, []).append(end.address)
     return tuple(
         plan.Node(
             name=name,
@@ -47,6 +54,7 @@ def nodes(
             ),
             routes=tuple(routes[name]),
             route_changes=tuple(changes[name]),
+            addresses=tuple(addresses.get(name, ())),
         )
         for name, kind in wiring.kinds.items()
     )

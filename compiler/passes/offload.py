@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairc.cell.framing import ETHERNET
 from fairc.cell.hosts import KERNEL
 
 from .hops import transmits
@@ -23,10 +24,10 @@ def check_offload(traffic: Traffic, report: Report) -> None:
                 continue
             if egress in bottlenecks:
                 why = "its queue is a bottleneck's, and would count several segments as one packet"
-            elif not transmits(egress.way):
+            elif not transmits(egress.way) or egress.way.framing != ETHERNET:
                 why = (
-                    "with a rate that changes, aggregates, `arq` or `transmit = bucket` it would"
-                    " transmit several segments as one frame"
+                    "with `framing`, a rate that changes, aggregates, `arq` or `transmit = bucket`"
+                    " it would transmit several segments as one frame"
                 )
             else:
                 continue

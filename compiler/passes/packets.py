@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fairc.cell.frames import MTU, QUIC_BYTES, UDP_IP_BYTES
+from fairc.cell.links import COUNTED_NS
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.model import Network, Pep
 
 from .report import Report
 from .routing import Traffic
 from .tunnels import labels
 
 
-def check_packets(traffic: Traffic, report: Report) -> None:
+def check_numbered(network: Network, until_ns: int, report: Report) -> None:
+    """Refuse losses of numbered packets in cells that last longer than packets are counted."""
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            if any(kind.numbers for kind in way.chosen) and until_ns > COUNTED_NS:
+                report.reject(
+                    "late-number",
+                    f"packets have numbers for {COUNTED_NS / 1e9:.0f} s only",
+                    way.span,
+                    f"a cell may last {until_ns / 1e9:.0f} s",
+                    "give the experiment a shorter `deadline` or `duration`",
+                )
+
+
+def check_packets(traffic: Traffic, peps: Sequence[Pep], report: Report) -> None:
     """Refuse flows whose packets do not fit their path; warn where QUIC's are smaller than it
-    allows.
+    allows, and refuse what keeps a flow from discovering its path's MTU. peps: of the network.
     """
     for flow, path in traffic:
         transport, workload = flow.transport, flow.workload
+        if flow.options.discovers_mtu and (path.tunnels or peps):
+            report.reject(
+                "hidden-mtu",
+                f"`{flow.label}` cannot discover the MTU of its path",
+                flow.span,
+                "tunnels and proxies here answer no packet that is too large",
+                "leave `pmtu = discover` out: hosts then know it",
+                labels=tuple(Label(pep.span, "a proxy") for pep in peps) if peps else labels(path),
+            )
         least = workload.quic_datagram_bytes or (QUIC_BYTES if transport == "quic" else 0)
         smallest = f"the smallest MTU on its path is {path.mtu} bytes"
         if least and path.mtu < least + UDP_IP_BYTES:

@@ -96,7 +96,9 @@ def _built(
     if bands:
         limit = together(bands.values(), way.frame_bytes)
         size_bytes = partial(_bytes, way=way, rate_bps=rate_bps)
-        return _lowered(report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu, bands))
+        return _lowered(
+            report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu, bands, way.framing)
+        )
     options = written.options.values()
     sizes = (written.size, *(o for o in options if isinstance(o, Quantity | Mixture)))
     of_path = next((size for size in sizes if BDP in size.dimensions), None)
@@ -110,7 +112,9 @@ def _built(
         _warn_idle(report, of_path.span, "the default is used")
     limit = _limit(report, way, written.size, rate_bps, rtt_ns)
     size_bytes = partial(_bytes, way=way, rate_bps=rate_bps, rtt_ns=rtt_ns)
-    return _lowered(report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu))
+    return _lowered(
+        report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu, framing=way.framing)
+    )
 
 
 def _lowered(report: Report, given: LinkQueue) -> plan.Queue:

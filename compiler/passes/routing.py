@@ -8,6 +8,8 @@ What passes both ends of a tunnel takes it: the router sends such packets to the
 which carries them to the one at the other end, as packets of these two. On that way nothing knows
 what is inside.
 
+Where a flow's hosts discover it instead (`pmtu = discover`), no route says anything.
+
 A host is reached at one address, over whatever link is nearest. Where paths change, each address of
 a host with several links stays with its link: it is reached over that one alone.
 """
@@ -239,6 +241,17 @@ Ways = tuple[tuple[Egress, ...], tuple[Egress, ...]]
 """The egresses that data and acks pass."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnWay:
+    """The way of a flow that is not the usual one. server, client: its ends, with addresses that no
+    other flow has.
+    """
+
+    server: Egress
+    client: Egress
+    ways: Ways
+
+
 def headers(way: Sequence[Egress], wiring: Wiring) -> list[int]:
     """Return how much tunnels add to a packet as it leaves by each egress of a way, bytes."""
     inside: list[Tunnel] = []
@@ -270,8 +283,11 @@ def room(way: Sequence[Egress], wiring: Wiring) -> list[int]:
     return found
 
 
-def find_paths(flows: Iterable[Flow], routing: Routing, report: Report) -> dict[str, RoutedPath]:
-    """Return the path of each flow by its name; report a flow that has none.
+def find_paths(
+    flows: Iterable[Flow], routing: Routing, own: Mapping[str, OwnWay], report: Report
+) -> dict[str, RoutedPath]:
+    """Return the path of each flow by its name; report a flow that has none. own: ways of
+    flows that do not take the usual one.
 
     The bottleneck is the slowest egress; among equals the one that most flows cross, and among
     these the first.
@@ -288,7 +304,8 @@ def find_paths(flows: Iterable[Flow], routing: Routing, report: Report) -> dict[
                 help="connect the two with links; only routers forward packets",
             )
         else:
-            found[flow.name] = ways[0]
+            mine = own.get(flow.name)
+            found[flow.name] = (mine.server, mine.client, mine.ways) if mine else ways[0]
     crossing = Counter(egress for _, _, (data, _) in found.values() for egress in data)
     wiring = routing.wiring
     return {name: _routed(*way, crossing, wiring) for name, way in found.items()}
@@ -315,7 +332,7 @@ def _routed(
 ) -> RoutedPath:
     data, acks = ways
     egresses, shaped = (*data, *acks), [egress for egress in data if egress.rate_bps]
-    slowest = min(shaped, key=lambda each: (each.rate_bps, -crossing[each]), default=None)
+    slowest = min(shaped, key=lambda each: (each.packet_bps, -crossing[each]), default=None)
     added = dict(zip(data, headers(data, wiring), strict=True))
     tunnels = (wiring.ends[egress].tunnel for egress in egresses if egress in wiring.ends)
     return RoutedPath(
@@ -342,10 +359,16 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
     wiring = routing.wiring
     found: dict[str, dict[str, plan.Route]] = {name: {} for name in wiring.kinds}
 
-    def add(node: str, destination: str, egress: Egress, mtu: int | None = None) -> None:
+    def add(
+        node: str,
+        destination: str,
+        egress: Egress,
+        mtu: int | None = None,
+        source: str | None = None,
+    ) -> None:
         via = wiring.peer(egress).address
         found[node].pop(destination, None)
-        found[node][destination] = plan.Route(destination, via, mtu)
+        found[node][destination] = plan.Route(destination, via, mtu, source)
 
     for name, egresses in wiring.egresses.items():
         if len(egresses) == 1:
@@ -366,18 +389,25 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             for egress in across:
                 if wiring.peer(egress) is not last:  # else it is the neighbour
                     add(egress.node, f"{last.address}/32", egress)
-    for _, path in traffic:
-        for way, home in ((path.data, path.client), (path.acks, path.server)):
-            first = way[0]
-            if len(routing.homes[first.node]) > 1:  # the way of its own address
-                add(first.node, f"{home.address}/32", first)
+    for flow, path in traffic:
+        ends = (path.server, path.client)
+        for way, origin, home in ((path.data, *ends), (path.acks, *ends[::-1])):
+            first, source = way[0], None
+            if home not in routing.towards:  # an address of the flow's own
+                source = origin.address
+                for egress in way[1:]:
+                    add(egress.node, f"{home.address}/32", egress)
+            if source or len(routing.homes[first.node]) > 1:  # the way of its own address
+                add(first.node, f"{home.address}/32", first, source=source)
+            if flow.options.discovers_mtu:
+                continue
             carried, largest = headers(way, wiring), room(way, wiring)
             for number, egress in enumerate(way):
                 mtu = min(largest[number:]) if number else path.mtu
                 if carried[number] or wiring.kinds[egress.node] == "hop":
                     continue  # there it is no packet of the flow that is routed
                 if mtu < egress.interface.mtu:
-                    add(egress.node, f"{home.address}/32", egress, mtu)
+                    add(egress.node, f"{home.address}/32", egress, mtu, None if number else source)
     return {name: list(by_destination.values()) for name, by_destination in found.items()}
 
 
@@ -408,8 +438,8 @@ def warn_of_unused_links(
             f"no packet crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}",
             idle[0].span,
             "a route prefers the fewest links, then the least delay, then the link declared first;"
-            " of two equal ways one is taken, never both",
-            "give a flow an end that only this link reaches, or leave the link out",
+            " of two equal ways one is taken, unless `ecmp` spreads flows over both",
+            "write `routes = ecmp(hash: ports)`, give a flow a `via`, or leave the link out",
         )
 
 

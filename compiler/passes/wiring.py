@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Literal
 
+from fairc.cell.framing import ETHERNET
 from fairc.cell.links import Impairment
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network, Tunnel
@@ -78,6 +79,13 @@ class Egress:
     def rate_bps(self) -> int:
         """The rate of this egress, bit/s; 0 when it is not shaped."""
         return (self.way.rate_bps or 0) if self.part == "queue" else 0
+
+    @property
+    def packet_bps(self) -> int:
+        """How fast full packets leave by it, bit/s of them in the frames of Linux; 0 when it is not
+        shaped.
+        """
+        return self.way.packet_bps if self.part == "queue" else 0
 
     @property
     def delay_ns(self) -> int:
@@ -258,6 +266,7 @@ class Wiring:
             arriving_dscp=dscp,
             source=str(way.span),
             arriving_losses=losses,
+            framing=ETHERNET if part == "cable" or not way.rate_bps else way.framing,
         )
         egress = Egress(node, interface, address, index, forward, way, part)
         self.egresses[node].append(egress)

@@ -45,7 +45,10 @@ def contradiction(cell: Cell) -> str:
     """
     ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
     owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
-    parts = Parts({node.name: node for node in cell.nodes}, ends, owners)
+    further = {address: node.name for node in cell.nodes for address in node.addresses}
+    if len(further) != sum([len(node.addresses) for node in cell.nodes]) or further.keys() & owners:
+        return "two hosts have the same address"
+    parts = Parts({node.name: node for node in cell.nodes}, ends, owners | further)
     for check in (_network, _flows, _devices, _tunnels, _captures):
         if why := check(cell, parts):
             return why
@@ -60,7 +63,7 @@ def _network(cell: Cell, parts: Parts) -> str:
         return "two nodes have the same name"
     if len(ends) != interfaces:
         return "a node has two interfaces with the same name"
-    if len(parts.owners) != interfaces:
+    if len(parts.owners) != interfaces + sum([len(node.addresses) for node in cell.nodes]):
         return "two interfaces have the same address"
     cabled = {place for cable in cell.cables for place in (cable.a, cable.b)}
     if 2 * len(cell.cables) != interfaces or cabled != ends.keys():

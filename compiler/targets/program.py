@@ -79,9 +79,12 @@ def view(cell: Cell) -> View:
 
 
 def _commands(node: Node) -> Iterator[str]:
-    """Yield the commands that give a node its rules, routes, and paths of Multipath TCP."""
+    """Yield the commands that give a node further addresses, its rules, its routes, and paths of
+    Multipath TCP.
+    """
     for text in (*node_lines(node), *node.get("mptcp", ())):
-        if text.startswith(("rule ", "route ", "mptcp ")):
+        further = text.startswith("address ") and text.endswith(" dev lo")
+        if further or text.startswith(("rule ", "route ", "mptcp ")):
             yield f"ip {line(text)}"
 
 

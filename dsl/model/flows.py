@@ -11,6 +11,7 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Size
 
 from .names import flow_of_group, label_of
+from .network import Hashed
 from .workloads import Distribution, Workload
 
 Transport = Literal["tcp", "quic", "udp", "web"]
@@ -76,6 +77,9 @@ class Flow:
     ecn_given: where the file sets `ecn` for it; None: the default holds.
     dscp: the Diffserv code point of its packets, both ways, six bits.
     resumed: the window that an earlier connection had, or None.
+    via: the router that its packets pass, both ways; None: their way is the shortest. way_seed,
+    way_of: what hashes are made with that choose among equal next hops; None: nothing chooses.
+    way_given: where the file says so.
     """
 
     name: str
@@ -107,6 +111,10 @@ class Flow:
     ecn_given: Span | None = None
     dscp: int = 0
     resumed: Size | None = None
+    via: str | None = None
+    way_seed: int | None = None
+    way_of: Hashed = "ports"
+    way_given: Span | None = None
 
     @property
     def without_user(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from fairc.cell.frames import ETHERNET_BYTES, MTU
+from fairc.cell.frames import MTU, frame_bytes
+from fairc.cell.framing import ETHERNET, Framing
 from fairc.cell.links import Change, ChosenLoss, GilbertElliott, Impairment
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import Distribution as Times
@@ -186,6 +187,7 @@ class Direction:
     are lost there, all of them.
     release: how packets leave in aggregates; None: one by one.
     thin: of how many new acknowledgements of a connection one enters the queue; None: all do.
+    framing: how long packets are on its wire.
     """
 
     rate_bps: int | None
@@ -208,6 +210,7 @@ class Direction:
     chosen: tuple[ChosenLoss, ...] = ()
     release: Release | None = None
     thin: int | None = None
+    framing: Framing = ETHERNET
 
     @property
     def medium(self) -> Medium | None:
@@ -229,6 +232,11 @@ class Direction:
         return self.impairment.delay_ns
 
     @property
+    def packet_bps(self) -> int:
+        """How fast it sends full packets, bit/s of them in frames of Linux; 0 without a rate."""
+        return (self.rate_bps or 0) * frame_bytes(self.mtu) // self.frame_bytes
+
+    @property
     def frame_bytes(self) -> int:
-        """A full packet in its Ethernet frame, without preamble and checksum, bytes."""
-        return self.mtu + ETHERNET_BYTES
+        """A full packet as it is sent, bytes."""
+        return self.framing.bytes(self.mtu)

@@ -11,6 +11,9 @@ from fairc.dsl.core.values import Size
 
 from .links import Direction
 
+Hashed = Literal["ports", "hosts"]
+"""What of a flow decides its way, where several are equal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from fairc.cell.model import OwnKernel
 
 from .flows import Flow
-from .network import Network
+from .network import Hashed, Network
 from .requests import Input
 
 
@@ -25,6 +25,7 @@ class Scenario:
     kernel: of the hosts; None: the engine's.
     saves_metrics: whether hosts keep what TCP has learnt of another host for later connections.
     offload: whether TCP leaves its segmentation to its interface.
+    hashed: what decides the ways of flows where several are equal; None: all take one.
     """
 
     network: Network
@@ -39,6 +40,7 @@ class Scenario:
     kernel: OwnKernel | None = None
     saves_metrics: bool = False
     offload: bool = False
+    hashed: Hashed | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -259,12 +259,12 @@ def _link_on_machine(link: model.Link, names: Mapping[str, str]) -> model.Link:
 
 def flow_on_machine(flow: model.Flow) -> model.Flow:
     """Return a flow with its names on the machine."""
-    names = flow.name, flow.server, flow.client, flow.users or ""
+    names = flow.name, flow.server, flow.client, flow.users or "", flow.via or ""
     if not any("[" in name for name in names):
         return flow
-    name, server, client, _ = map(on_machine, names)
+    name, server, client, _, via = map(on_machine, names)
     users = flow.users and base(flow.users)
-    return replace(flow, name=name, server=server, client=client, users=users)
+    return replace(flow, name=name, server=server, client=client, users=users, via=via or None)
 
 
 def user(group: Group, number: int) -> str:

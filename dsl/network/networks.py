@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple, NoReturn, cast
 
 from fairc.cell.frames import MTU
+from fairc.cell.framing import Framing
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -27,6 +28,7 @@ from fairc.mechanisms.queues.discipline import queue_of
 from fairc.words.arq import refuse_beside
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
+from fairc.words.framing import framing_of
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
 from fairc.words.thin import thinned
@@ -69,6 +71,7 @@ class _LinkSide:
     dscp: int | None
     release: model.Release | None
     thin: int | None
+    framing: Framing
     statement: Span
     ends: Span
 
@@ -381,6 +384,8 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
     elif lost is not None:
         loss = loss_of(cast("Quantity | Use[LossModel]", lost))
+    if loss is not None:
+        _check_numbered(settings, loss)
     queue = settings.given(keys.QUEUE)
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
@@ -427,9 +432,38 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         dscp=settings.given(keys.DSCP),
         release=made,
         thin=thin,
+        framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, radio, trace)),
         statement=statement,
         ends=ends,
     )
+
+
+def _in_packets(
+    settings: Settings, radio: Mapping[str, object], trace: model.Trace | None
+) -> tuple[str, Span] | None:
+    """Return what counts packets or the bytes of Linux on a link, and where it is said; None:
+    nothing does.
+    """
+    found = [name for name, one in radio.items() if one is not None]
+    if settings[keys.TRANSMIT].entry.transmit == "bucket":
+        return "a token bucket that transmits", settings.place(keys.TRANSMIT.name)
+    if trace is not None:
+        return "a trace of packets", settings.place(keys.RATE.name)
+    return (f"`{found[0]}`", settings.place(found[0])) if found else None
+
+
+def _check_numbered(settings: Settings, loss: Loss) -> None:
+    """Refuse losses by number on a link that changes packets: who passes a count is done."""
+    found = {keys.ECN.name: settings[keys.ECN] != "none", keys.DSCP.name: keys.DSCP in settings}
+    other = next((name for name, given in found.items() if given), None)
+    if other is not None and any(kind.numbers for kind in loss.chosen):
+        fail(
+            "conflicting-loss",
+            f"one link cannot have both `packets` and `{other}`",
+            loss.span,
+            labels=(Label(settings.place(other), "given here"),),
+            help="put one of them on a separate link, behind a router",
+        )
 
 
 def _rate_changes(settings: Settings, events: Sequence[model.Event]) -> Span | None:
@@ -559,6 +593,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         dscp=way.dscp,
         release=way.release,
         thin=way.thin,
+        framing=way.framing,
     )
 
 

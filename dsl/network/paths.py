@@ -17,13 +17,14 @@ from fairc.dsl.core.units import BDP, DATA, PACKETS, Dimension
 class Trip(NamedTuple):
     """Between which hosts a flow runs, and its own addition to the round trip, ns; None: drawn.
 
-    span: the flow's name.
+    span: the flow's name. via: the router that it passes, or None.
     """
 
     server: str
     client: str
     extra_rtt_ns: int | None
     span: Span
+    via: str | None = None
 
 
 class Bottleneck(NamedTuple):
@@ -117,16 +118,21 @@ def _bottlenecks(network: model.Network, trips: Sequence[Trip]) -> list[Bottlene
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward))
     }
     paths = [
-        (trip, _path(network, trip.server, trip.client), _path(network, trip.client, trip.server))
+        (
+            trip,
+            _way(network, trip.server, trip.via, trip.client),
+            _way(network, trip.client, trip.via, trip.server),
+        )
         for trip in trips
     ]
     crossing = [place for _, data, _ in paths for place in data]
     found: dict[tuple[str, str], Bottleneck] = {}
     for trip, data, acks in paths:
-        shaped = [(ways[p].rate_bps or 0, -crossing.count(p), p) for p in data if ways[p].rate_bps]
+        shaped = [(ways[p].packet_bps, -crossing.count(p), p) for p in data if ways[p].rate_bps]
         if not shaped or not acks:
             continue
-        rate_bps, _, place = min(shaped, key=lambda one: one[:2])
+        *_, place = min(shaped, key=lambda one: one[:2])
+        rate_bps = ways[place].rate_bps or 0
         rtt_ns = sum(ways[p].delay_ns for p in (*data, *acks)) + (trip.extra_rtt_ns or 0)
         known = found.get(place)
         if known is None:
@@ -135,6 +141,15 @@ def _bottlenecks(network: model.Network, trips: Sequence[Trip]) -> list[Bottlene
         elif known.rtt_ns < rtt_ns:
             found[place] = known._replace(rtt_ns=rtt_ns)
     return list(found.values())
+
+
+def _way(
+    network: model.Network, origin: str, via: str | None, destination: str
+) -> list[tuple[str, str]]:
+    """Return the links from one host to another, past a router if it has to be."""
+    if via is None:
+        return _path(network, origin, destination)
+    return [*_path(network, origin, via), *_path(network, via, destination)]
 
 
 def _path(network: model.Network, origin: str, destination: str) -> list[tuple[str, str]]:

@@ -160,7 +160,7 @@ def _built(
     """Return the flow; a key whose value is wrong has its default."""
     start, stop = settings.given(keys.START), settings.given(keys.STOP)
     rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
-    rtt = settings[keys.RTT]
+    rtt, via = settings[keys.RTT], settings.given(keys.VIA)
     buffers = (SEND_BUFFER, RECEIVE_BUFFER) if control.image is None else ()
     send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
     return model.Flow(
@@ -193,6 +193,8 @@ def _built(
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
         dscp=settings[keys.DSCP],
         resumed=control.resumed,
+        via=None if via is None else via.name,
+        way_given=settings.span(keys.VIA),
     )
 
 
@@ -213,9 +215,10 @@ def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> Trip | N
     if not block.get(keys.COUNT, scope).number:
         return None
     server, client = (block.get(key, scope).name for key in (keys.FROM, keys.TO))
-    rtt = block.get(keys.RTT, scope)
+    rtt, via = block.get(keys.RTT, scope), block.given(keys.VIA, scope)
     extra_ns = rtt.ns if isinstance(rtt, Quantity) else None
-    return Trip(*_ends(flow, server, client, hosts), extra_ns, flow.name.span)
+    ends = _ends(flow, server, client, hosts)
+    return Trip(*ends, extra_ns, flow.name.span, None if via is None else via.name)
 
 
 def _ends(flow: syntax.Flow, server: str, client: str, hosts: Collection[str]) -> tuple[str, str]:
@@ -256,6 +259,18 @@ def check_ends(
                 else f"this topology has no node called `{name}`",
                 span,
                 help=f"nodes: {listed(sorted(hosts))}",
+            )
+    routers = {node.name for node in network.nodes} - set(hosts)
+    if built.via is not None and built.via not in routers:
+        with gather.attempt():
+            host = built.via in hosts
+            fail(
+                "unknown-node",
+                f"`{built.via}` is a host, which forwards nothing"
+                if host
+                else f"this topology has no router called `{built.via}`",
+                built.way_given,
+                help=f"routers: {listed(sorted(routers))}",
             )
     if built.server == built.client and not gather.found:
         with gather.attempt():

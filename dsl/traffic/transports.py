@@ -281,7 +281,21 @@ def options_of(
         idle_restart=restart,
         min_rto_ms=None if least is None else _least_timeout(least),
         notsent_lowat_bytes=bytes_of(unsent),
+        discovers_mtu=_discovers(control, hosts),
     )
+
+
+def _discovers(control: Control, hosts: Settings) -> bool:
+    """Return whether a flow discovers the MTU of its path. Raises CompileError where it cannot."""
+    found = hosts[host_keys.PMTU] == "discover"
+    if found and control.transport == "web":
+        fail(
+            "impossible-pair",
+            "page loads are told the MTU of their path",
+            hosts.values[host_keys.PMTU.name].span,
+            help="leave `pmtu` out, or load files",
+        )
+    return found and control.transport != "udp"
 
 
 def pacing_stays(control: Control, own: Settings) -> Diagnostic | None:

@@ -37,6 +37,9 @@ pub struct TransportOptions {
     /// None: as the sender does it by itself.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, 1, MAX_UNSENT>")]
     pub notsent_lowat_bytes: Option<u32>,
+    /// QUIC finds out how large its datagrams can be; else routes say so.
+    #[serde(default)]
+    pub discovers_mtu: bool,
 }
 
 impl Default for TransportOptions {
@@ -50,6 +53,7 @@ impl Default for TransportOptions {
             fast_open: false,
             idle_restart: None,
             notsent_lowat_bytes: None,
+            discovers_mtu: false,
         }
     }
 }

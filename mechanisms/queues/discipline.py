@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, cast
 
 from fairc.cell import queues
-from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
+from fairc.cell.frames import FRAME_BYTES, MTU
+from fairc.cell.framing import ETHERNET, Framing
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
@@ -65,6 +66,7 @@ class LinkQueue:
     size_bytes: turns another size of the same queue into bytes.
     mtu: of the link, bytes, > 0.
     bands: code point -> its queue, the first that is served first; of most queues none.
+    framing: of the link.
     """
 
     written: Queue
@@ -73,6 +75,7 @@ class LinkQueue:
     size_bytes: Callable[[Size], int]
     mtu: int = MTU
     bands: Mapping[int, queues.Queue] = field(default_factory=dict)
+    framing: Framing = ETHERNET
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
         """Return the value of a parameter."""
@@ -83,7 +86,7 @@ class LinkQueue:
     @property
     def frame_bytes(self) -> int:
         """The size of a full packet of the link on the wire, bytes."""
-        return frame_bytes(self.mtu)
+        return self.framing.bytes(self.mtu)
 
     @property
     def packets(self) -> int:

@@ -9,6 +9,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
+from fairc.cell.frames import ETHERNET_BYTES
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
 
 Place = tuple[str, str]  # (node, interface)
@@ -59,7 +60,10 @@ class Paths:
     def _addresses(self) -> dict[str, list[tuple[IPv4Interface, str]]]:
         """The addresses of each node, and their interfaces; each is needed hundreds of times."""
         return {
-            node.name: [(IPv4Interface(i.address), i.name) for i in node.interfaces]
+            node.name: [
+                *((IPv4Interface(i.address), i.name) for i in node.interfaces),
+                *((IPv4Interface(address), "lo") for address in node.addresses),
+            ]
             for node in self.cell.nodes
         }
 
@@ -281,7 +285,8 @@ class Paths:
         for place, added in zip(places, self.added_bytes(places), strict=True):
             shaper, slowest_bps = self.interfaces[place].shaper, self.slowest_bps(place)
             if slowest_bps is not None and shaper is not None and shaper.transmitter is not None:
-                taken_s += 8 * (frame_bytes + added) / slowest_bps
+                size = self.interfaces[place].framing.bytes(frame_bytes + added - ETHERNET_BYTES)
+                taken_s += 8 * size / slowest_bps
         return taken_s
 
     def transmission_s(self, places: tuple[Place, ...], frame_bytes: int) -> float:
@@ -290,9 +295,11 @@ class Paths:
         """
         taken_s = 0.0
         for place, added in zip(places, self.added_bytes(places), strict=True):
-            shaper = self.interfaces[place].shaper
+            interface = self.interfaces[place]
+            shaper = interface.shaper
             if shaper and shaper.transmitter:
-                taken_s += 8 * (frame_bytes + added) / shaper.rate_bps
+                size = interface.framing.bytes(frame_bytes + added - ETHERNET_BYTES)
+                taken_s += 8 * size / shaper.rate_bps
         return taken_s
 
 

@@ -10,6 +10,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import ETHERNET_BYTES
+from fairc.cell.framing import ETHERNET, Framing
 from fairc.cell.links import lower_name
 from fairc.compiler.plan import Impairment, Interface
 from fairc.mechanisms.queues.discipline import Discipline
@@ -131,12 +133,22 @@ class QueueRecord:
         the first.
 
         A frame begins when the one ahead has been sent; a token bucket waits for the tokens of the
-        frame itself.
+        frame itself. A queue with a shaper of its own may be the slower one.
         """
-        own = self.serialisation_s
+        own = np.maximum(self.serialisation_s, self.shaped_s)
         if self.is_bucket and not self.interface.changes:
             return np.concatenate((np.zeros(min(1, len(own))), own[1:]))
         return np.concatenate((np.zeros(min(1, len(own))), own[:-1]))
+
+    @cached_property
+    def shaped_s(self) -> Floats:
+        """How long the queue's own shaper lets each frame that left last, s; 0 without one."""
+        shaping = None if self.interface.queue is None else self.interface.queue.shaping
+        if shaping is None or not len(self.left):
+            return np.zeros(len(self.left))
+        rate_bps, framing = shaping
+        lasts: Floats = 8 * _lengths(self.left.ip_bytes, framing) / rate_bps
+        return lasts
 
     @cached_property
     def _occupied_ns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -456,11 +468,14 @@ def _queue(
         names = [c.name for c in cell.captures if c.queue == place and c.point == point]
         if not names and not without and not (blind and point == "entry"):
             raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
-        return pcap.concatenate(tuple(map(behind_devices, names)))
+        return framed(pcap.concatenate(tuple(map(behind_devices, names))), interface.framing)
 
     entered = at("entry")
     moved = reroutings.get(place[0], ())
     bound, unsure = _bound_for(paths, place, entered, epoch_ns, moved)
+    if any(flow.options.discovers_mtu for flow in cell.flows):
+        fits = entered.ip_bytes <= interface.mtu  # else the router refuses it
+        bound, unsure = bound & fits, unsure & fits
     entered, unsure = entered.select(bound | unsure), unsure[bound | unsure]
     medium = interface.shaper.medium
     kept_out = None
@@ -501,6 +516,21 @@ def _queue(
         epoch_ns=epoch_ns,
         thinned=kept_out,
     )
+
+
+def framed(packets: pcap.Packets, framing: Framing) -> pcap.Packets:
+    """Return packets with frames as long as on the wire of a link."""
+    if framing == ETHERNET or not len(packets):
+        return packets
+    ip_bytes = np.maximum(packets.frame_bytes - ETHERNET_BYTES, 0)
+    return replace(packets, frame_bytes=_lengths(ip_bytes, framing))
+
+
+def _lengths(ip_bytes: NDArray[np.int64], framing: Framing) -> NDArray[np.int64]:
+    """Return how long packets are on the wire, bytes."""
+    table = np.array([framing.bytes(size) for size in range(int(ip_bytes.max()) + 1)], np.int64)
+    lengths: NDArray[np.int64] = table[ip_bytes]
+    return lengths
 
 
 def _bound_for(

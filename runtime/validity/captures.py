@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import frame_bytes
 from fairc.cell.reading import reading
 from fairc.runtime.measurement import Measurement, middle_of, packets_of
 from fairc.runtime.measurement.pcap import Packets
@@ -111,14 +112,16 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
     if measurement.cell.is_split:  # each part of a split connection has a path of its own
         return
     for flow in measurement.flows:
+        if flow.plan.options.discovers_mtu:
+            continue  # some of its packets are too large until it knows
         largest = max(
-            int(one.queue.entered.frame_bytes[one.entered].max(initial=0)) for one in flow.passages
+            int(one.queue.entered.ip_bytes[one.entered].max(initial=0)) for one in flow.passages
         )
-        allowed = max(one.queue.interface.frame_bytes for one in flow.passages)
-        if flow.plan.frame_bytes < largest <= allowed:
+        allowed = max(one.queue.interface.mtu for one in flow.passages)
+        if flow.plan.mtu + flow.plan.header_bytes < largest <= allowed:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows,"
-                f" as its"
-                " host does not know the path's MTU; give the host's own link this `mtu`",
+                f"flow {flow.name} sent frames of {frame_bytes(largest)} bytes: more than its path"
+                " allows, as its host does not know the path's MTU; give the host's own link this"
+                " `mtu`",
             )

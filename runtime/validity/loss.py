@@ -17,7 +17,7 @@ from .finding import Finding, see
 from .losses import LossCount, pooled
 
 Bools = NDArray[np.bool_]
-ECN, TCP, SYN = 3, 6, 2
+ECN, TCP, ICMP, SYN = 3, 6, 1, 2
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
@@ -55,6 +55,11 @@ def chosen(measurement: Measurement, queue: QueueRecord) -> Bools:
     left, arrival = queue.left, measurement.paths.arrival(queue.place)
     found = np.zeros(len(left), np.bool_)
     for kind in arrival.arriving_losses if arrival is not None else ():
+        if kind.numbers:
+            counted = np.flatnonzero((left.ip_bytes > 0) & (left.protocol != ICMP))
+            numbers = np.array(kind.numbers) - 1
+            found[counted[numbers[numbers < len(counted)]]] = True
+            continue
         which = {
             "any": left.ip_bytes > 0,
             "ce": (left.tos & ECN) == ECN,

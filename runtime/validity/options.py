@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairc.cell.frames import QUIC_BYTES
 from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.words.ccas import CCAS_OVER
@@ -43,6 +44,11 @@ def _initial_window(flow: Flow, event: Mapping[str, Any]) -> Any:
     known = flow.cca is not None and flow.cca in CCAS_OVER["tcp"]
     chooses = known and CCAS_OVER["tcp"][str(flow.cca)].own_window
     return event["initial_window_packets"] if chooses else flow.options.initial_window_packets
+
+
+def _first_packet(flow: Flow, event: Mapping[str, Any]) -> Any:
+    """Return how large the datagrams of QUIC are that a window counts at first, bytes."""
+    return QUIC_BYTES if flow.options.discovers_mtu else event["mtu"]
 
 
 def _unsent(flow: Flow, event: Mapping[str, Any]) -> Any:
@@ -84,7 +90,7 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
             "accepted",
             "initial_window_bytes",
             "an initial window in bytes",
-            lambda flow, event: flow.options.initial_window_packets * event["mtu"],
+            lambda flow, event: flow.options.initial_window_packets * _first_packet(flow, event),
         ),
         _Option("listening", "ecn", "ECN", lambda flow, _: flow.options.ecn),
         _Option("listening", "parameters", "parameters", lambda flow, _: flow.cca_parameters),

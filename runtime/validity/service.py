@@ -79,6 +79,9 @@ def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, flo
         saved_s = np.maximum(_burst_s(queue, slack_s) - queue.serialisation_s[first], 0)
     rounding_s = float((queue.serialisation_s - queue.paced_ns * NS)[:-1][waited].sum())
     play_s = float(saved_s.sum()) + rounding_s
+    if queue.shaped_s.any():  # one of two shapers may catch up what the other one took
+        own, link = (each[:-1][waited].sum() for each in (queue.shaped_s, queue.serialisation_s))
+        play_s += float(queue.spacing_s[1:][waited].sum()) - float(max(own, link))
     fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
     return frames, bits / (time_s + play_s), fastest_bps
 

@@ -243,6 +243,19 @@ def mtu(measured: Measurement, axes: Axes) -> None:
     axes.set(xlabel="IP bytes", ylabel="packets (%)", xlim=(0, 1000))
 
 
+def framing(measured: Measurement, axes: Axes) -> None:
+    record = queue_of(measured, "framing")
+    there = record.behind.found >= 0
+    begin_s = record.begin_s[there]
+    took_s = record.seconds(record.delivered)[record.behind.found[there]] - begin_s - 0.005
+    sizes = np.arange(60, 501)
+    axes.step(sizes, -(-(sizes + 10) // 48) * 53, where="mid", **MODEL)
+    chosen = np.linspace(0, len(took_s) - 1, MOST_POINTS).astype(int)
+    lengths = record.left.ip_bytes[there][chosen]
+    axes.plot(lengths, took_s[chosen] * 1e6 / 8, label="packets", **SEEN)
+    axes.set(xlabel="IP bytes", ylabel="time x rate (bytes)", xlim=(60, 500))
+
+
 def tunnel(measured: Measurement, axes: Axes) -> None:
     record = queue_of(measured, "tunnel")
     data = record.left.payload_bytes > 0
@@ -317,6 +330,7 @@ FIGURES = {
         "duplicate", "Copies among packets, and 5 % with two deviations", duplicate
     ),
     "mtu": Figure("mtu", "Sizes of packets over a link of 800 bytes", mtu),
+    "framing": Figure("framing", "What packets take in cells of ATM, by their size", framing),
     "policer": Figure("policer", "What arrives, what passes, and the token bucket", policer),
     "bleach": Figure("ecn", "ECN in front of a link that bleaches, and behind it", bleach),
     "mark": Figure("ecn", "ECN in front of a link that marks, and behind it", mark),

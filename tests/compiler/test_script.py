@@ -199,7 +199,8 @@ def found_options(**options: object) -> dict[str, object]:
     usual = asdict(plan.TransportOptions())
     for of_kernel in ("accurate_ecn", "cca_needs_ecn", "cca_outgrows_receivers", "min_rto_ms"):
         del usual[of_kernel]
-    del usual["notsent_lowat_bytes"]  # there where the file sets it
+    for where_set in ("notsent_lowat_bytes", "discovers_mtu"):
+        del usual[where_set]
     return usual | options
 
 

@@ -20,8 +20,8 @@ from fairc.words.losses import LOSSES
 from fairc.words.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
-FORMATS = {"json"}
-"""Words that are formats of files, too."""
+FORMATS = {"json", "packets"}
+"""Words that are formats of files, or how media are carried, too."""
 ROOMS = ("cell", "words", "mechanisms", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
 
 WORDS = frozenset(

@@ -131,6 +131,19 @@ experiment policed {
 BUCKET = POLICED.replace("policed", "bucket").replace(
     "conex(rate: 3pkt/s, depth: 45pkt)", "token_bucket(rate: 1Mbit/s, burst: 30kB)"
 )
+WAYS = """fexp 1
+experiment ways {
+  topology {
+    node server, client
+    router a, up, low, b
+    link server -- a, b -- client { rate = 1Gbit/s }
+    link a -- up, up -- b, a -- low, low -- b { rate = 4Mbit/s  delay = 5ms }
+  }
+  flow f { via = low  cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 HARM = """fexp 1
 experiment harm {
   hosts { offload = on }
@@ -204,7 +217,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
     texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "bucket": BUCKET}
-    texts |= {"harm": HARM}
+    texts |= {"harm": HARM, "ways": WAYS}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))

@@ -21,6 +21,7 @@ from fairc.dsl.core.units import NUMBER
 from fairc.words.metrics import METRICS
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.repetitions import Repetitions
+from fairc.words.routes import ROUTINGS
 
 TITLE = Parameter("title", Texts(), "the question, in one line")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
@@ -31,6 +32,7 @@ DEVIATES = Parameter(
     repeated=True,
 )
 TOPOLOGY = Parameter("topology", Entries(TOPOLOGIES), "the network")
+ROUTES = Parameter("routes", Entries(ROUTINGS), "which way flows take, of several", "shortest")
 DURATION = Parameter("duration", A_POSITIVE_TIME, "a fixed length of each cell")
 WARMUP = Parameter("warmup", A_TIME, "the start of each cell, which metrics ignore", "0s")
 _STOP: Words[Literal["first", "all"]] = Words("value of `stop`", ("first", "all"))
@@ -85,6 +87,7 @@ EXPERIMENT: Registry[Parameter[Any]] = Registry(
         SOURCE,
         DEVIATES,
         TOPOLOGY,
+        ROUTES,
         DURATION,
         WARMUP,
         STOP,

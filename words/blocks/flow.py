@@ -32,6 +32,12 @@ COUNT = Parameter(
     "1",
 )
 OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="the CCA's, tcp first")
+VIA = Parameter(
+    "via",
+    AnyName("a router"),
+    "its packets pass this router, both ways",
+    otherwise="the shortest way",
+)
 CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
 START = Parameter(
     "start", A_RANDOM_TIME, "start, from the start of the cell", otherwise="0 plus a seeded offset"
@@ -93,6 +99,7 @@ FLOW: Registry[Parameter[Any]] = Registry(
         FROM,
         TO,
         COUNT,
+        VIA,
         OVER,
         CCA,
         START,

@@ -53,6 +53,12 @@ NOTSENT_LOWAT = Parameter(
     "default of the flows over tcp",
     otherwise="128KiB; none for `onoff` and `video`",
 )
+PMTU = Parameter(
+    "pmtu",
+    Words("value of `pmtu`", ("known", "discover")),
+    "how senders get to know the path's MTU: by their routes, or from packets that get lost",
+    "known",
+)
 PROCESSING = Parameter(
     "processing",
     A_PROCESSING,
@@ -89,6 +95,7 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         IDLE_RESTART,
         MIN_RTO,
         NOTSENT_LOWAT,
+        PMTU,
         PROCESSING,
         SYSCALL_COST,
         KERNEL,

@@ -13,6 +13,7 @@ from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.arq import A_REPAIR
 from fairc.words.batch import A_RELEASE
 from fairc.words.dscp import A_CODE_POINT
+from fairc.words.framing import A_FRAMING
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
@@ -55,6 +56,7 @@ DSCP = Parameter(
 )
 RELEASE = Parameter("release", A_RELEASE, "packets leave the queue in aggregates", "none")
 ACKS = Parameter("acks", A_THINNING, "fewer acknowledgements in front of the queue", "all")
+FRAMING = Parameter("framing", A_FRAMING, "what is added to packets on the wire", "linux")
 REPAIR = Parameter("repair", A_REPAIR, "lost transmissions are sent again", "none")
 
 LINK: Registry[Parameter[Any]] = Registry(
@@ -64,6 +66,6 @@ LINK: Registry[Parameter[Any]] = Registry(
         *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU),
         *(device.key for device in DEVICES),
         *(ECN, DSCP, TRANSMIT),
-        *(RELEASE, REPAIR, ACKS),
+        *(RELEASE, REPAIR, ACKS, FRAMING),
     ],
 )

@@ -7,11 +7,11 @@ from fairc.dsl.core.kinds import A_PROBABILITY
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.values import Quantity
 
-from . import gilbert_elliott, loss
+from . import gilbert_elliott, loss, packets
 from .losses import Loss, LossModel
 
 LOSSES: Registry[LossModel] = Registry(
-    "loss model", "loss-model", [loss.LOSS, gilbert_elliott.GILBERT_ELLIOTT]
+    "loss model", "loss-model", [loss.LOSS, gilbert_elliott.GILBERT_ELLIOTT, packets.PACKETS]
 )
 
 A_LOSS = Either(A_PROBABILITY, LOSSES, "a percentage or a loss model")

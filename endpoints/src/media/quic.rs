@@ -265,6 +265,9 @@ impl Way {
         let restarts = media.options.idle_restart == Some(true);
         let factory = self.cca.factory.reading(Pacing::Rate, &Marks::default(), None, restarts);
         settings.congestion_controller_factory(factory).min_mtu(mtu);
+        if media.options.discovers_mtu {
+            transport::discover(&mut settings, mtu);
+        }
         Self::settle(&mut settings, media).map_err(Refusal::Lasting)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(settings));
@@ -299,6 +302,9 @@ impl Way {
             None,
         )
         .map_err(Failure::Work)?;
+        if media.options.discovers_mtu {
+            transport::discover(&mut settings, payload_bytes);
+        }
         let mut config = config.clone();
         if self.cca.l4s() {
             config.crypto = Arc::new(Counting { inner: config.crypto, marks });

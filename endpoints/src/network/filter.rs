@@ -152,12 +152,16 @@ fn expect(words: &mut Words, of: &str, wanted: &str) -> Result<(), String> {
     }
 }
 
-/// Reads `tcp tcp_flags VALUE/MASK`, or `(tcp | udp) (src_port | dst_port) N`.
+/// Reads `icmp`, `tcp tcp_flags VALUE/MASK`, or `(tcp | udp) (src_port | dst_port) N`.
 fn of_protocol(words: &mut Words, options: &mut Message) -> Result<(), String> {
     let (protocol, more) = match words.value("ip_proto")? {
         "tcp" => (libc::IPPROTO_TCP, 0),
         "udp" => (libc::IPPROTO_UDP, OF_UDP),
-        other => return Err(wrong("ip_proto", other, "`tcp` or `udp`")),
+        "icmp" => {
+            options.put_u8(FLOWER_IP_PROTO, libc::IPPROTO_ICMP as u8);
+            return Ok(());
+        }
+        other => return Err(wrong("ip_proto", other, "`icmp`, `tcp` or `udp`")),
     };
     options.put_u8(FLOWER_IP_PROTO, protocol as u8);
     let side = match words.value("flower")? {
@@ -202,8 +206,24 @@ fn actions(words: &mut Words) -> Result<Vec<Action>, String> {
     }
 }
 
-/// Reads `rate R burst BYTES mtu BYTES overhead BYTES conform-exceed drop/ok`, or `mtu BYTES
-/// conform-exceed drop/continue`.
+/// Reads `EXCEED/CONFORM`: what becomes of a packet that finds too few tokens, and of one that
+/// finds enough; each `drop`, `ok` (None: what follows the action) or `continue` (the next filter).
+fn results(words: &mut Words) -> Result<[Option<u32>; 2], String> {
+    expect(words, "police", "conform-exceed")?;
+    let word = words.value("conform-exceed")?;
+    let result = |text: &str| match text {
+        "drop" => Some(Some(SHOT)),
+        "continue" => Some(Some(CONTINUE)),
+        "ok" => Some(None),
+        _ => None,
+    };
+    word.split_once('/')
+        .and_then(|(exceed, conform)| Some([result(exceed)?, result(conform)?]))
+        .ok_or_else(|| wrong("conform-exceed", word, "two such as `drop/ok`"))
+}
+
+/// Reads `rate R burst BYTES mtu BYTES overhead BYTES conform-exceed EXCEED/CONFORM`, or `mtu BYTES
+/// conform-exceed EXCEED/CONFORM`.
 fn police(words: &mut Words) -> Result<Action, String> {
     if words.peek() == Some("mtu") {
         return above(words);
@@ -216,8 +236,7 @@ fn police(words: &mut Words) -> Result<Action, String> {
     let mtu: u32 = words.number("mtu")?;
     expect(words, "police", "overhead")?;
     let overhead: u16 = words.number("overhead")?;
-    expect(words, "police", "conform-exceed")?;
-    expect(words, "conform-exceed", "drop/ok")?;
+    let [exceed, conform] = results(words)?;
     // The smallest cells whose table reaches the mtu (tc's tc_calc_rtable).
     let cell_log = (1..32_u8).find(|log| u64::from(mtu >> log) < CELLS).unwrap_or(31);
     let mut specification = rate::specification(bytes_per_s);
@@ -231,13 +250,13 @@ fn police(words: &mut Words) -> Result<Action, String> {
         "police",
         Box::new(move |then| {
             let mut raw = [0_u8; 56];
-            raw[4..8].copy_from_slice(&SHOT.to_ne_bytes());
+            raw[4..8].copy_from_slice(&exceed.unwrap_or(then).to_ne_bytes());
             raw[12..16].copy_from_slice(&burst.to_ne_bytes());
             raw[16..20].copy_from_slice(&mtu.to_ne_bytes());
             raw[20..32].copy_from_slice(&specification);
             let mut options = Message::attributes();
             options.put(POLICE_PARAMETERS, &raw).put(POLICE_TABLE, &table);
-            options.put_u32(POLICE_RESULT, then);
+            options.put_u32(POLICE_RESULT, conform.unwrap_or(then));
             if bytes_per_s > u64::from(u32::MAX) {
                 options.put_u64(POLICE_RATE64, bytes_per_s);
             }
@@ -246,21 +265,19 @@ fn police(words: &mut Words) -> Result<Action, String> {
     ))
 }
 
-/// Reads `mtu BYTES conform-exceed drop/continue`: longer packets are dropped, others meet the next
-/// filter.
+/// Reads `mtu BYTES conform-exceed EXCEED/CONFORM`: longer packets exceed.
 fn above(words: &mut Words) -> Result<Action, String> {
     expect(words, "police", "mtu")?;
     let mtu: u32 = words.number("mtu")?;
-    expect(words, "police", "conform-exceed")?;
-    expect(words, "conform-exceed", "drop/continue")?;
+    let [exceed, conform] = results(words)?;
     Ok((
         "police",
-        Box::new(move |_| {
+        Box::new(move |then| {
             let mut raw = [0_u8; 56];
-            raw[4..8].copy_from_slice(&SHOT.to_ne_bytes());
+            raw[4..8].copy_from_slice(&exceed.unwrap_or(then).to_ne_bytes());
             raw[16..20].copy_from_slice(&mtu.to_ne_bytes());
             let mut options = Message::attributes();
-            options.put(POLICE_PARAMETERS, &raw).put_u32(POLICE_RESULT, CONTINUE);
+            options.put(POLICE_PARAMETERS, &raw).put_u32(POLICE_RESULT, conform.unwrap_or(then));
             options
         }),
     ))
@@ -334,6 +351,10 @@ mod tests {
              1 conform-exceed drop/continue",
             "filter add dev a ingress protocol ip prio 1 flower ip_proto tcp tcp_flags 0x2/0x2 \
              action police mtu 1 conform-exceed drop/continue",
+            "filter add dev a ingress protocol ip prio 1 flower ip_proto icmp action police mtu \
+             65535 conform-exceed drop/ok",
+            "filter add dev a ingress protocol ip prio 2 matchall action police rate 2224bit burst \
+             75000 mtu 65535 overhead 65535 conform-exceed continue/drop",
             "filter add dev a ingress protocol ip prio 1 matchall action police mtu 1300 \
              conform-exceed drop/continue",
         ] {

@@ -29,6 +29,7 @@ const PERMANENT: u16 = 0x80;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
+const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
 const RTAX_LOCK: u16 = 1;
 const RTAX_MTU: u16 = 2;
@@ -195,8 +196,8 @@ pub fn neighbour(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N]
-/// [initrwnd N] [rto_min TIME] [features ecn] [congctl NAME]`.
+/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [src A.B.C.D] [table N] [mtu N]
+/// [initcwnd N] [initrwnd N] [rto_min TIME] [features ecn] [congctl NAME]`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -213,9 +214,11 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
     }
     let (destination, prefix) = network(word)?;
     let (mut gateway, mut device, mut table) = (None, None, TABLE_MAIN);
+    let mut source = None;
     let mut metrics = Message::attributes();
     while let Some(word) = words.next() {
         match word {
+            "src" => source = Some(ipv4(words.value(word)?)?),
             "via" => gateway = Some(ipv4(words.value(word)?)?),
             "dev" => device = Some(name(words, word)?),
             "table" => table = words.number(word)?,
@@ -254,6 +257,9 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
         }
         if let Some(gateway) = gateway {
             message.put(RTA_GATEWAY, &gateway.octets());
+        }
+        if let Some(source) = source {
+            message.put(RTA_PREFSRC, &source.octets());
         }
         if let Some(index) = index.first() {
             message.put_u32(RTA_OIF, *index as u32);
@@ -396,6 +402,7 @@ mod tests {
             ("neighbour add 10.0.0.2 lladdr 02:00:0a:00:00:02 dev a nud permanent", vec!["a"]),
             ("route add 10.0.0.0/8 via 10.0.0.2", vec![]),
             ("route add 10.0.0.9/32 via 10.0.0.2 mtu 1400", vec![]),
+            ("route add 10.255.0.1/32 via 10.0.0.2 src 10.255.0.2", vec![]),
             ("route replace 10.0.0.9/32 dev a initcwnd 4", vec!["a"]),
             ("route replace 10.0.0.9/32 via 10.0.0.2 initcwnd 4 initrwnd 8", vec![]),
             ("route replace local 0.0.0.0/0 dev lo table 100", vec!["lo"]),

@@ -74,8 +74,8 @@ impl Driver {
     pub fn new(datagrams: Datagrams, server: Option<Arc<ServerConfig>>, ecn: bool) -> Self {
         Driver {
             datagrams,
-            // No discovery of the MTU: it is fixed.
-            endpoint: Endpoint::new(Arc::default(), server, false, None),
+            // The MTU is discovered where a connection's transport says so.
+            endpoint: Endpoint::new(Arc::default(), server, true, None),
             capable: ecn.then_some(EcnCodepoint::Ect0),
             rate_bps: None,
             paced: None,

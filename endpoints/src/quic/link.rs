@@ -86,10 +86,12 @@ impl Link {
         datagrams.connect(server).map_err(passing)?;
         let mtu = transport::payload_bytes(server).map_err(passing)?;
         let mut config = ClientConfig::new(crypto);
-        config.transport_config(Arc::new(
-            transport::client(mtu, window, description.idle_timeout_ns)
-                .map_err(Refusal::Lasting)?,
-        ));
+        let mut settings = transport::client(mtu, window, description.idle_timeout_ns)
+            .map_err(Refusal::Lasting)?;
+        if description.options.discovers_mtu {
+            transport::discover(&mut settings, mtu);
+        }
+        config.transport_config(Arc::new(settings));
         let mut driver = Driver::new(datagrams, None, description.options.ecn);
         let handle = driver.connect(config, server).map_err(Refusal::Lasting)?;
         Ok(Link {

@@ -13,7 +13,8 @@ use crate::socket::LARGEST_BUFFER;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
-    IdleTimeout, QlogStream, ServerConfig, TransportConfig, ValidationTokenConfig, VarInt,
+    IdleTimeout, MtuDiscoveryConfig, QlogStream, ServerConfig, TransportConfig,
+    ValidationTokenConfig, VarInt,
 };
 use std::io;
 use std::net::SocketAddrV4;
@@ -29,6 +30,8 @@ pub const LARGEST_PAYLOAD: u16 = (LARGEST_PACKET - HEADER_BYTES) as u16;
 pub const PACKET_OVERHEAD: u32 = HEADER_BYTES + (1 + 8 + 2) + (1 + 1 + 4) + 16;
 /// A window that limits nothing, bytes: more than any connection transfers.
 const UNLIMITED: u64 = 1 << 60;
+/// What a path must carry for QUIC (RFC 9000, section 14), bytes of a datagram.
+const LEAST_PAYLOAD: u16 = 1200;
 /// Window for what a client sends: its request.
 const REQUEST_WINDOW: u32 = 4096;
 
@@ -79,6 +82,14 @@ pub fn server(
         .receive_window(VarInt::from_u32(REQUEST_WINDOW))
         .qlog_stream(trace);
     Ok(config)
+}
+
+/// Makes a connection find out how large its datagrams can be (RFC 8899; RFC 9000, section 14.3):
+/// it begins with the least that QUIC needs, and probes up to `most`, what its own link takes.
+pub fn discover(config: &mut TransportConfig, most: u16) {
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(most);
+    config.initial_mtu(LEAST_PAYLOAD).min_mtu(LEAST_PAYLOAD).mtu_discovery_config(Some(discovery));
 }
 
 /// Of a client's connection.

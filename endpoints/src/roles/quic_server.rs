@@ -255,7 +255,7 @@ impl Server {
         };
         let marks = Marks::default();
         let states = self.trace.as_ref().map(|trace| trace.states(id));
-        let transport = transport::server(
+        let mut transport = transport::server(
             self.cca.factory.reading(
                 Pacing::Rate,
                 &marks,
@@ -270,6 +270,9 @@ impl Server {
             self.trace.as_ref().map(Trace::stream),
         )
         .map_err(Failure::Work)?;
+        if self.description.options.discovers_mtu {
+            transport::discover(&mut transport, payload_bytes);
+        }
         let mut config = self.config.clone();
         config.transport_config(Arc::new(transport));
         if self.cca.l4s() {

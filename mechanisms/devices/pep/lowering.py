@@ -34,8 +34,8 @@ class _Link:
 
     @property
     def rates_bps(self) -> tuple[int, int]:
-        """Its rates down and up, bit/s on the wire; 0 where it has none."""
-        down, up = (max(egress.rate_bps for egress in way) for way in (self.down, self.up))
+        """Its rates down and up, bit/s of frames of Linux; 0 where it has none."""
+        down, up = (max(egress.packet_bps for egress in way) for way in (self.down, self.up))
         return down, up
 
     def splits(self, flow: Flow, path: RoutedPath) -> bool:

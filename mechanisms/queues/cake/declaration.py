@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import get_args
 
 from fairc.cell.frames import memory_bytes
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import A_POSITIVE_TIME, Words
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Words
 from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
+from fairc.words.framing import A_FRAMING
 
 from .cell import AckFilter, Cake, Isolation, Tins
 
@@ -30,6 +33,29 @@ ACK_FILTER = Parameter(
     "ack_filter", ACK_FILTERS, "an ACK that waits gives way to a later one of its connection", "off"
 )
 
+RATE = Parameter("rate", A_RATE, "of its own shaper", otherwise="that is off")
+FRAMING = Parameter("framing", A_FRAMING, "how its own shaper counts packets", "linux")
+
+
+def _doubts(given: LinkQueue, queue: Cake) -> Iterator[Diagnostic]:
+    """Yield what is wrong with its own shaper."""
+    if queue.rate_bps is None and FRAMING.name in given.written.options:
+        yield Diagnostic(
+            code="framing-without-rate",
+            message="only the shaper of `cake` looks at `framing`, and it is off",
+            span=given[FRAMING].span,
+            help="give `cake` a `rate`, or the link the `framing`",
+        )
+    elif queue.rate_bps is not None and queue.rate_bps >= given.rate_bps:
+        yield Diagnostic(
+            code="idle-shaper",
+            message="the shaper of `cake` is no slower than its link, and never shapes",
+            span=given[RATE].span,
+            notes=(f"the link has {given.rate_bps / 1e6:g} Mbit/s",),
+            help="write a lower `rate`; a modem with a queue of its own is a further link",
+            severity=Severity.WARNING,
+        )
+
 
 def _lower(given: LinkQueue) -> Cake:
     return Cake(
@@ -39,15 +65,18 @@ def _lower(given: LinkQueue) -> Cake:
         diffserv=given[DIFFSERV],
         isolate=given[ISOLATE],
         ack_filter=given[ACK_FILTER],
+        rate_bps=round(given[RATE].number) if RATE.name in given.written.options else None,
+        framing=given[FRAMING].entry.build(given[FRAMING]),
     )
 
 
 DECLARATION = Discipline(
     part=Cake,
     name="cake",
-    summary="Common Applications Kept Enhanced, without its own shaper",
-    parameters=(SIZE, RTT, DIFFSERV, ISOLATE, ACK_FILTER),
+    summary="Common Applications Kept Enhanced; its own shaper is off unless it has a `rate`",
+    parameters=(SIZE, RTT, DIFFSERV, ISOLATE, ACK_FILTER, RATE, FRAMING),
     lower=_lower,
+    doubts=_doubts,
     target_ns=lambda queue: queue.rtt_ns // 20,
     is_random=True,
     limit_is_memory=True,

@@ -167,6 +167,7 @@ class MediaWorkload(Workload):
                 for name in (
                     *("initial_window_packets", "receive_window_bytes", "ecn", "sack", "pacing"),
                     *("fast_open", "idle_restart"),
+                    *(["discovers_mtu"] if options.discovers_mtu and over_quic else []),
                 )
             },
             "send_buffer_bytes": flow.sender_bytes,

@@ -1,7 +1,7 @@
 //! `cake`: Common Applications Kept Enhanced.
 
 use super::table::{argument, read, renamed, show as show_table, Argument, Form};
-use super::{Kind, Object};
+use super::{rate, Kind, Object};
 use crate::network::message::{attributes, find, u32_at, u64_at, Message};
 use crate::network::words::{wrong, Words};
 use serde_json::Value;
@@ -50,6 +50,9 @@ const ACK_FILTERS: [&str; 3] = ["disabled", "enabled", "aggressive"];
 fn special(word: &str, words: &mut Words, options: &mut Message) -> Result<bool, String> {
     match word {
         "unlimited" => options.put_u64(BASE_RATE, 0),
+        "bandwidth" => options.put_u64(BASE_RATE, rate::read(words, word)?),
+        "atm" => options.put_u32(ATM, 1),
+        "noatm" => options.put_u32(ATM, 0),
         "rtt" => {
             let us = words.us(word)?;
             options.put_u32(RTT, us).put_u32(TARGET, (us / TARGETS).max(1))

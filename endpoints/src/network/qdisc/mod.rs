@@ -19,6 +19,7 @@ mod prio;
 mod radio;
 pub mod rate;
 mod sfq;
+mod stab;
 mod table;
 mod tbf;
 
@@ -87,6 +88,7 @@ pub fn is_unknown(text: &str) -> bool {
         match word {
             "dev" | "parent" | "handle" => drop(words.next()),
             "root" => {}
+            "stab" => drop(stab::read(&mut words)),
             name => return known(name).is_none() && words.next().is_some(),
         }
     }
@@ -100,19 +102,21 @@ fn known(name: &str) -> Option<&'static Kind> {
 /// Of a discipline that has none of its own.
 fn no_statistics(_: &[u8], _: &mut Object) {}
 
-/// Reads `VERB dev NAME (root | parent CLASS) [handle HANDLE] KIND ...`, after `qdisc`.
+/// Reads `VERB dev NAME (root | parent CLASS) [handle HANDLE] [stab ...] KIND ...`, after `qdisc`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
 pub fn read(words: &mut Words) -> Result<Line, String> {
     let flags = flags(words, "qdisc")?;
     let (mut device, mut parent, mut handle) = (None, None, 0);
+    let mut sizes = Message::attributes();
     loop {
         match words.value("qdisc")? {
             "dev" => device = Some(words.value("dev")?),
             "root" => parent = Some(ROOT),
             "parent" => parent = Some(class(words.value("parent")?)?),
             "handle" => handle = class(words.value("handle")?)?,
+            "stab" => sizes = stab::read(words)?,
             name => {
                 let device = device.ok_or("`dev` is missing")?;
                 if name == clsact::KIND.name {
@@ -120,11 +124,12 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
                 }
                 let parent = parent.ok_or("`root` or `parent` is missing")?;
                 // Without arguments the kernel has to know it, and nobody else.
-                let options = match known(name) {
+                let mut options = match known(name) {
                     Some(kind) => (kind.options)(words)?,
                     None if words.next().is_none() => Message::attributes(),
                     None => return Err(format!("unknown discipline `{name}`")),
                 };
+                options.append(&sizes);
                 return Ok(line(
                     libc::RTM_NEWQDISC,
                     flags,
@@ -294,9 +299,15 @@ mod tests {
              no-ack-filter no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
             "qdisc add dev a parent 1:1 handle 2: cake unlimited diffserv4 triple-isolate nowash \
              ack-filter-aggressive no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
+            "qdisc add dev a parent 1:1 handle 2: cake bandwidth 800000bit besteffort flows nowash \
+             no-ack-filter no-split-gso atm overhead 10 mpu 84 rtt 50ms memlimit 180488",
             "qdisc add dev a parent 1:1 handle 2: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
             "qdisc add dev a parent 2:1 handle 10: pfifo limit 100",
             "qdisc add dev a clsact",
+            "qdisc add dev a root handle 1: stab mtu 1510 tsize 1510 overhead -4 linklayer atm htb \
+             default 1",
+            "qdisc change dev a root handle 1: stab mtu 84 tsize 84 overhead 24 mpu 84 linklayer \
+             ethernet netem limit 1000 rate 8000bit",
             "qdisc add dev a root handle 1: radio rate 8000bit frame 1514 size 32 hold 4ms seed 7 since 9",
             "qdisc add dev a root handle 1: radio rate 8000bit frame 1514 every 900,1100us seed 7 since 9",
             "qdisc change dev a root handle 1: radio rate 16000bit",

@@ -1,0 +1,66 @@
+"""What a link adds to IP packets as it sends them: headers, a least size, cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .frames import ETHERNET_BYTES
+from .numbers import Small
+from .part import UNLESS_OFF, Part, unless
+
+CELL_BYTES = 53
+"""A cell of ATM (ITU-T I.361), bytes."""
+CELL_PAYLOAD_BYTES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Framing(Part):
+    """How long an IP packet is on the wire.
+
+    overhead_bytes: what is added to it. least_bytes: that is padded to so many; left out where
+    nothing is. cells: it is cut into cells of ATM, of which the last one is padded; left out where
+    it is not.
+    """
+
+    overhead_bytes: Small = ETHERNET_BYTES
+    least_bytes: Small = field(default=0, metadata=unless(0))
+    cells: bool = field(default=False, metadata=UNLESS_OFF)
+
+    def bytes(self, ip_bytes: int) -> int:
+        """Return how long an IP packet is on the wire, bytes."""
+        size = max(ip_bytes + self.overhead_bytes, self.least_bytes)
+        return -(-size // CELL_PAYLOAD_BYTES) * CELL_BYTES if self.cells else size
+
+    def growth(self, before: Framing, mtu: int) -> float:
+        """Return the most by which a packet up to an MTU grows that was framed otherwise before."""
+        if self == before:
+            return 1.0
+        return max(self.bytes(size) / before.bytes(size) for size in range(20, mtu + 1))
+
+    def table_words(self, mtu: int) -> str:
+        """Return the size table of tc for packets up to an MTU, and a space (tc-stab(8)).
+
+        One entry a byte. Its overhead counts from the Ethernet frame that Linux sees.
+        """
+        if self == ETHERNET:
+            return ""
+        entries = max(mtu + self.overhead_bytes, self.least_bytes)
+        words = (
+            f"stab mtu {entries} tsize {entries} overhead {self.overhead_bytes - ETHERNET_BYTES}"
+        )
+        if self.least_bytes:
+            words += f" mpu {self.least_bytes}"
+        return words + f" linklayer {'atm' if self.cells else 'ethernet'} "
+
+    def cake_words(self) -> str:
+        """Return what CAKE's own shaper is told of it."""
+        if self == ETHERNET:
+            return "raw overhead 0"
+        least = f" mpu {self.least_bytes}" if self.least_bytes else ""
+        return f"{'atm' if self.cells else 'noatm'} overhead {self.overhead_bytes}{least}"
+
+
+ETHERNET = Framing()
+"""Ethernet without preamble and checksum: what Linux counts by itself."""
+
+UNLESS_ETHERNET = unless(ETHERNET)

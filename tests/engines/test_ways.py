@@ -1,0 +1,130 @@
+"""Flows with a way of their own: past a router, and by the hashes of equal-cost multipath."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from specs import compilation_of
+
+from fairc.runtime import validity
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement import Measurement, load
+
+ROUTERS = """topology {
+    node server, client
+    router a, b, up, low
+    link server -- a, b -- client { rate = 1Gbit/s }
+    link a -- up, up -- b { rate = 10Mbit/s  delay = 5ms }
+    link a -- low, low -- b { rate = 10Mbit/s  delay = LOWms }
+  }"""
+PINNED = """fexp 1
+experiment pinned {
+  TOPOLOGY
+  flow f { cca = cubic  workload = bulk }
+  flow g { cca = cubic  via = low  initial_window = 20pkt  ecn = on  workload = bulk }
+  flow q { over = quic  cca = cubic  via = low  workload = bulk }
+  flow u { over = udp  via = low  workload = ping(every: 20ms) }
+  flow w { over = udp  via = up  workload = ping(every: 20ms) }
+  duration = 4s
+  measure = [goodput, rtt]
+}
+""".replace("TOPOLOGY", ROUTERS.replace("LOW", "15"))
+SPREAD = """fexp 1
+experiment spread {
+  TOPOLOGY
+  routes = ecmp(hash: HASH)
+  flow f[i] for i in 1..8 { cca = cubic  workload = bulk }
+  duration = 4s
+  repeat = REPEAT
+  measure = [goodput.group]
+}
+""".replace("TOPOLOGY", ROUTERS.replace("LOW", "5"))
+NEXT = ("up", "low")
+
+
+@pytest.fixture(scope="module")
+def pinned(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Measurement:
+    """The cell of pinned flows, measured."""
+    (cell,) = compilation_of(PINNED).cells()
+    result = engine.run(cell, tmp_path_factory.mktemp("pinned"))
+    assert result.error == ""
+    return load(cell, result.artefacts)
+
+
+def test_the_cell_of_pinned_flows_is_valid(pinned: Measurement) -> None:
+    assert validity.judge(pinned) == ("valid", ())
+
+
+def test_packets_take_the_way_that_is_written(pinned: Measurement) -> None:
+    """At each queue there are packets of the flows that are to pass it, and of no other."""
+    ports = {flow.plan.port: flow.name for flow in pinned.flows}
+    onward = {flow.name: pinned.paths.of(flow.plan) for flow in pinned.flows}
+    for queue in pinned.queues:
+        seen = {ports[p] for p in np.unique(queue.left.source_port).tolist() if p in ports}
+        assert seen == {name for name, way in onward.items() if queue.place in way}, queue.name
+        assert seen in ({"g", "q", "u"}, {"f", "w"}), queue.name
+
+
+def test_base_round_trips_are_those_of_the_way(pinned: Measurement) -> None:
+    assert {f.name: f.plan.base_rtt_ns for f in pinned.flows} == {
+        **dict.fromkeys("gqu", 60_000_000),
+        **dict.fromkeys("fw", 20_000_000),
+    }
+
+
+@pytest.mark.parametrize("repetition", [1, 2])
+def test_flows_are_spread_as_the_plan_says(engine: Engine, tmp_path: Path, repetition: int) -> None:
+    text = SPREAD.replace("HASH", "ports").replace("REPEAT", "2")
+    cell = next(c for c in compilation_of(text).cells() if c.repetition == repetition)
+    result = engine.run(cell, tmp_path)
+    measured = load(cell, result.artefacts)
+    assert validity.judge(measured) == ("valid", ())
+    for flow in measured.flows:
+        way, port = measured.paths.of(flow.plan), flow.plan.port
+        for queue in measured.queues:
+            passes = bool((queue.left.source_port == port).any())
+            assert passes == (queue.place in way), (flow.name, queue.name)
+
+
+def ways(text: str) -> list[tuple[tuple[str, str], ...]]:
+    """Of each cell, by which next hop each flow's data and acknowledgements leave `a` and `b`."""
+    found = []
+    for cell in compilation_of(text).cells():
+        routes = {node.name: {r.destination: r.via for r in node.routes} for node in cell.nodes}
+        found.append(
+            tuple(
+                (
+                    routes["a"][f"{flow.client_address}/32"],
+                    routes["b"][f"{flow.address}/32"],
+                )
+                for flow in cell.flows
+            )
+        )
+    return found
+
+
+def test_hashes_are_uniform_and_independent_both_ways() -> None:
+    """100 repetitions of 8 flows: each of the four pairs of ways a quarter, within 4.4 sigma."""
+    counted = Counter(
+        pair
+        for cell in ways(SPREAD.replace("HASH", "ports").replace("REPEAT", "100"))
+        for pair in cell
+    )
+    total = sum(counted.values())
+    assert total == 800 and len(counted) == 4
+    sigma = (total * 0.25 * 0.75) ** 0.5
+    assert all(abs(number - total / 4) < 4.4 * sigma for number in counted.values())
+
+
+def test_a_hash_of_hosts_sends_all_flows_one_way() -> None:
+    for cell in ways(SPREAD.replace("HASH", "hosts").replace("REPEAT", "6")):
+        assert len(set(cell)) == 1
+
+
+def test_ways_repeat() -> None:
+    text = SPREAD.replace("HASH", "ports").replace("REPEAT", "3")
+    assert ways(text) == ways(text)
+    assert len(set(ways(text))) > 1
