@@ -111,7 +111,7 @@ class Lowering:
         scenario = self._unrolled(configuration.scenario, seed)
         routed = self._routed(scenario.network, scenario.flows, scenario.offload)
         traffic = routed.traffic(scenario.flows)
-        check_packets(traffic, routed.wiring.network.peps, report)
+        check_packets(traffic, routed.wiring.network, report)
         longest_ns = scenario.duration_ns or deadline_ns(scenario, traffic)
         check_numbered(routed.wiring.network, longest_ns, report)
         ports = assign_ports(traffic, report)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fairc.cell.frames import MTU, QUIC_BYTES, UDP_IP_BYTES
 from fairc.cell.links import COUNTED_NS
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.model import Network, Pep
+from fairc.dsl.model import Network
 
 from .report import Report
 from .routing import Traffic
@@ -28,12 +26,13 @@ def check_numbered(network: Network, until_ns: int, report: Report) -> None:
                 )
 
 
-def check_packets(traffic: Traffic, peps: Sequence[Pep], report: Report) -> None:
+def check_packets(traffic: Traffic, network: Network, report: Report) -> None:
     """Refuse flows whose packets do not fit their path; warn where QUIC's are smaller than it
-    allows, and refuse what keeps a flow from discovering its path's MTU. peps: of the network.
+    allows, and refuse what keeps a flow from discovering its path's MTU.
     """
     for flow, path in traffic:
         transport, workload = flow.transport, flow.workload
+        peps = network.peps
         if flow.options.discovers_mtu and (path.tunnels or peps):
             report.reject(
                 "hidden-mtu",

@@ -32,7 +32,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Return `load`, on demand: it needs all that reads files, and tables of results need none."""
-    if name != "load":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .loading import load
 

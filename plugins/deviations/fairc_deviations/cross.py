@@ -64,7 +64,7 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
                 f" {other.transport.upper()}"
             )
         sent = other.workload.plain()
-        if sent["kind"] == "onoff":
+        if {"on", "off"} <= sent.keys():
             if (sent["on"]["kind"], sent["off"]["kind"]) != ("exponential", "exponential"):
                 return f"the times of {other.name} are not exponential"
             on_s, off_s = (sent[part]["parameters"]["mean"] for part in ("on", "off"))
@@ -72,7 +72,7 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
             rate_bps = sent["rate_bps"] * wire
             mean_bps += other.connections * rate_bps * on_s / (on_s + off_s)
             variance += onoff_variance(other.connections, rate_bps, on_s, off_s, buffer_s)
-        elif sent["kind"] == "bulk" and other.rate_bps is not None:
+        elif sent.keys() == {"kind"} and other.rate_bps is not None:  # it never ends
             mean_bps += other.connections * other.rate_bps * other.frame_bytes / other.mtu
         else:
             return f"the plan does not specify the rate of {other.name}"
