@@ -1,5 +1,5 @@
-"""`fairc image`: build, describe, save, load or remove an engine's image, or get its sources; or make
-one of Debian packages for programs of your own.
+"""`fairc image`: build, describe, save, load or remove an engine's image, or get its sources; or
+make one of Debian packages for programs of your own.
 """
 
 from __future__ import annotations
