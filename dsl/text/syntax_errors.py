@@ -569,6 +569,8 @@ class SyntaxErrors:
             return f"is a space missing after `{glued}`?"
         if token.type == "DOWN":
             return _OF_LINK.format("down from 10s to 12s")
+        if token.type == "AT" and before.endswith("down"):
+            return "a link is down from one time to another: `down from 10s to 12s`"
         if token.type == "WHEN":
             return "a condition stands before the block: `flow f when n > 0 { ... }`"
         if token.type == "FOR":

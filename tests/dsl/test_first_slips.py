@@ -80,6 +80,7 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         ),
         (of("bottleneck(rate: 1Mbit/s, rtt: 50ms, jitter: 5ms)"), "unknown-argument", WITH_JITTER),
         (of("bottleneck(rate: 1Mbit/s) with { link left -> right { at 1s { down } } }"), *DOWN),
+        (of("bottleneck(rate: 1Mbit/s) with { link left -> right { down at 9s for 1s } }"), *DOWN),
         (of("bottleneck(rate: 1Mbit/s, queue: fifo(2 * bdp))"), "unknown-name", "`1bdp`"),
         (of("bottleneck(rate: 2 * Mbit/s)"), "unknown-name", "`1Mbit/s`"),
         (of("bottleneck(rate: 5 Mbps)"), "spaced-unit", "`5Mbit/s`"),
