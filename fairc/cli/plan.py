@@ -42,7 +42,7 @@ LABELS = (
 def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str | None) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
     compilations = compiled(file, settings, engine)
-    found = [_outlook(compilation, jobs) for compilation in compilations]
+    found = [outlook(compilation, jobs) for compilation in compilations]
     documents = [document for document, _ in found]
     if form == "json":
         whole = documents[0] if len(found) == 1 else {"experiments": documents}
@@ -60,7 +60,7 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
     show_warnings(*compilations)
 
 
-def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[str]]:
+def outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[str]]:
     """Return what an experiment would do and cost, as a document and as lines."""
     experiment = compilation.experiment
     count = experiment.count()

@@ -78,10 +78,15 @@ def run(
     if len(experiments) > 1:
         return all_of(experiments, output, options)
     (what,) = experiments
+    return one_of(what, folder_of(what, output, engine), options)
+
+
+def folder_of(what: RunTarget, output: Path | None, engine: str | None) -> Path:
+    """Return the run directory of one experiment; output, engine: of `-o` and `--engine`."""
     folder = output or default_run(what.experiment, what.suite)
     if output is None and _has_others(folder, engine):
-        folder = _beside(folder, engine)
-    return one_of(what, folder, options)
+        return _beside(folder, engine)
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
