@@ -92,6 +92,17 @@ def _settings(
     return found
 
 
+def completing(what: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what a shell offers, by a function of `completion.py`, which is imported then."""
+
+    def offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        module = import_module("fairc.cli.completion")
+        found: list[str] = getattr(module, what)(context, parameter, incomplete)
+        return found
+
+    return offered
+
+
 def settings() -> Decorator:
     """`--set NAME=EXPR`, as a mapping."""
     return click.option(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, form, quiet, type_path, where
+from fairc.cli.options import Command, completing, form, quiet, type_path, where
 
 
 @click.command(cls=Command)
 @click.argument("run", metavar="RUN|PACK", type=type_path)
-@click.argument("metric")
+@click.argument("metric", shell_complete=completing("metrics"))
 @click.option(
     "--by",
     metavar="A,B",
+    shell_complete=completing("swept"),
     help="Swept names, flow, repetition, load, protocol.  [default: swept, flow]",
 )
 @where("Use only cells that meet a condition, as in `exclude`; `flow == f[2]` chooses flows.")
