@@ -26,6 +26,7 @@ VERDICTS = {
 }
 
 SHOWN_REASONS = 3
+SHOWN_ALTERNATIVES = 3
 
 
 def headline(run: Run) -> str:
@@ -80,6 +81,14 @@ def _several(texts: Iterable[str], otherwise: str) -> str:
     return distinct.pop() if len(distinct) == 1 else otherwise
 
 
+def _alternatives(texts: Iterable[str]) -> str:
+    """Return what configurations have in place of each other: `CCA bbr or CCA cubic`."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) > SHOWN_ALTERNATIVES:
+        return f"{distinct[0]} or {len(distinct) - 1} others, by configuration"
+    return " or ".join(distinct)
+
+
 def _numbered(numbers: set[int], noun: str) -> str:
     """Return how many there are: `1 flow`, `2 to 20 flows`."""
     text = between(sorted(numbers)) if numbers else "0"
@@ -97,7 +106,8 @@ def _flows(run: Run, scenes: list[Cell]) -> str:
             found.setdefault(name, []).append(flows)
     parts = []
     for name, of in found.items():
-        what = _several((_flow(f) for flows in of for f in flows), "depends on the configuration")
+        each = [f for flows in of for f in flows]
+        what = f"{_alternatives(map(_what, each))}, {_alternatives(map(_control, each))}"
         sizes = {len(flows) for flows in of}
         label = label_of(of[0][0]) if sizes == {1} else name
         several = "" if sizes == {1} else f"{_numbered(sizes, 'flow')}: "
@@ -106,12 +116,12 @@ def _flows(run: Run, scenes: list[Cell]) -> str:
     return listed(parts)
 
 
-def _flow(flow: Flow) -> str:
-    """Describe what a flow does."""
+def _what(flow: Flow) -> str:
+    """Describe what a flow sends."""
     entry = WORKLOADS[flow.workload.kind]
     what = entry.sentence(flow.workload, quantity) if entry.sentence else entry.name
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
-    return f"{times}{what}, {_control(flow)}"
+    return f"{times}{what}"
 
 
 def _control(flow: Flow) -> str:

@@ -281,5 +281,5 @@ def test_a_configuration_without_a_value_has_a_tile_with_the_reason(make_run: Ma
 
 def test_the_lead_names_the_flow_that_configurations_change(make_run: Maker) -> None:
     run = Run(make_run(sweep={"over_bbr": ("tcp", "quic")}, repeat=1, duration_s=3.0))
-    flows = "cubic (10 MB file, CCA cubic) and bbr (depends on the configuration)"
+    flows = "cubic (10 MB file, CCA cubic) and bbr (10 MB file, CCA bbr or CCA bbr over QUIC)"
     assert flows in headline(run)
