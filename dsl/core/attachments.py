@@ -26,6 +26,8 @@ def inside(text: str, folder: Path, root: Path) -> Path | None:
         real = (folder / path).resolve()
     except (OSError, RuntimeError):  # Python up to 3.12 raises the latter for a loop
         return None
+    if real.is_symlink():  # later ones resolve a loop as far as it goes
+        return None
     return folder / path if real.is_relative_to(root.resolve()) else None
 
 

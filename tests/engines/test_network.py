@@ -55,7 +55,7 @@ experiment network {
 PROXIES = """fexp 1
 experiment network {
   topology = geo(pep: split)
-  flow page { cca = cubic  workload = load(page(html: 2kB), http: h1) }
+  flow page { cca = cubic  workload = load(page(html: 2kB), http: h1, client: plain) }
   measure = [plt]
 }
 """
