@@ -144,6 +144,10 @@ class Workload(Part):
         """The code of the user's own that its ends run; None: they run none."""
         return None
 
+    def spins(self, transport: str) -> bool:
+        """Whether a program of its own waits by spinning on memory, without a system call."""
+        return False
+
     def program(self, flow: Flow, cell: Cell, side: str) -> Program | None:
         """Return what runs at the `server` or the `client` of a flow in place of the endpoints;
         None: nothing.

@@ -32,6 +32,7 @@ from .engines import (
     OWN_KERNEL,
     PARAMETERS,
     REPAIR,
+    SPINNING,
     SYSCALL_COST,
     THINNING,
     Feature,
@@ -155,6 +156,8 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, PARAMETERS)
     if flow.workload.own_code is not None:
         yield Requirement(who, line, OWN_CODE)
+    if flow.workload.spins(flow.transport):
+        yield Requirement(who, line, SPINNING)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)
 

@@ -78,6 +78,13 @@ OWN_KERNEL = Feature(
     "boot (only uml does)",
     "with `kernel = standard`",
 )
+SPINNING = Feature(
+    "`bytes` of iperf3 over TCP",
+    "bytes",
+    "ends after `bytes`, for which its program spins on memory",
+    "wait out: its clock stands still meanwhile",
+    "with `time` in place of `bytes`",
+)
 _PATCHED = "offer (only the kernel of uml can)"
 AGGREGATES = Feature(
     "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
@@ -154,7 +161,7 @@ DOCKER = Costs(2.7, 1.0, image_s=8.0, parallel=False)
 MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
-    "uml": Profile((BPF, IMAGE), UML),
+    "uml": Profile((BPF, IMAGE, SPINNING), UML),
     "vm": Profile((IMAGE, *ONLY_UML), VM),
     "mininet": Profile((BPF, IMAGE, MPTCP, *ONLY_UML), MININET),
     "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, *ONLY_UML), DOCKER),

@@ -146,6 +146,10 @@ class Workload(ABC):
         """As of its part of the plan."""
         return self._part.own_code if self._part else None
 
+    def spins(self, transport: str) -> bool:
+        """As of its part of the plan."""
+        return self._part is not None and self._part.spins(transport)
+
     @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections."""

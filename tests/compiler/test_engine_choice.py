@@ -65,6 +65,16 @@ def test_a_cca_in_bpf_needs_the_emulated_machine() -> None:
     assert chosen(PLAIN, OWN) == ("vm", (why,))
 
 
+def test_bytes_of_iperf3_over_tcp_need_the_emulated_machine() -> None:
+    """Its thread that has written them spins on memory: uml's clock would stand still."""
+    tcp = "flow a { cca = cubic  start = 1s  workload = iperf3(bytes: 128KiB) }"
+    engine, (why,) = chosen(tcp)
+    assert (engine, "which uml cannot wait out" in why) == ("vm", True)
+    assert chosen(tcp.replace("bytes: 128KiB", "time: 5s")) == ("uml", ())
+    udp = "over = udp  rate = 1Mbit/s  start = 1s  workload = iperf3(bytes: 147200B, reverse: off)"
+    assert chosen(f"flow a {{ {udp} }}") == ("uml", ())
+
+
 def test_no_words_are_without_an_engine() -> None:
     """But for a container's image, which runs in containers alone, whose kernel is the host's."""
     features = {each for kind in PROFILES.values() for each in kind.lacks} - {IMAGE}

@@ -71,6 +71,12 @@ class Iperf3Workload(Workload):
         """The program itself."""
         return frozenset({PROGRAM})
 
+    def spins(self, transport: str) -> bool:
+        """Whether it has `bytes` over TCP: a thread that has written them all loops until another
+        one has noticed (iperf 3.18, `iperf_send_mt`). Over UDP it reads the clock meanwhile.
+        """
+        return self.bytes is not None and transport == "tcp"
+
     @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections: but with `--reverse`."""
