@@ -17,9 +17,8 @@ CELL_PAYLOAD_BYTES = 48
 class Framing(Part):
     """How long an IP packet is on the wire.
 
-    overhead_bytes: what is added to it. least_bytes: that is padded to so many; left out where
-    nothing is. cells: it is cut into cells of ATM, of which the last one is padded; left out where
-    it is not.
+    overhead_bytes: added to it. least_bytes: the length to which shorter ones are padded; left out
+    where none is. cells: whether it is cut into ATM cells, the last one padded; left out if not.
     """
 
     overhead_bytes: Small = ETHERNET_BYTES
@@ -53,7 +52,7 @@ class Framing(Part):
         return words + f" linklayer {'atm' if self.cells else 'ethernet'} "
 
     def cake_words(self) -> str:
-        """Return what CAKE's own shaper is told of it."""
+        """Return the options of CAKE's own shaper for it (tc-cake(8))."""
         if self == ETHERNET:
             return "raw overhead 0"
         least = f" mpu {self.least_bytes}" if self.least_bytes else ""

@@ -34,7 +34,7 @@ from fairc.cli.sources import compiled, requested_engine
 from fairc.cli.targets import Allowed, read_target
 from fairc.cli.unpacking import is_pack, opened, run_of
 from fairc.dsl.core.diagnostics import Diagnostics
-from fairc.runtime.claims.forms import as_data
+from fairc.runtime.claims.forms import Answer, as_data
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import runs_in
@@ -171,6 +171,10 @@ class Run:
     def _connection(self) -> DuckDBPyConnection:
         return tables.connect(self.path / TABLES)
 
+    @cached_property
+    def _answer(self) -> Answer:
+        return deciding.answered(self.path, strict=False)
+
     @property
     def plan(self) -> Plan:
         """The experiment's name, its swept names (`axes`), metrics, claims, and so on."""
@@ -232,13 +236,12 @@ class Run:
     @property
     def claims(self) -> list[dict[str, Any]]:
         """The claims, decided, as in `fairc verdict --format json`."""
-        answer = deciding.answered(self.path, strict=False)
-        return [as_data(claim) for claim in answer.decision.claims]
+        return [as_data(claim) for claim in self._answer.decision.claims]
 
     @property
     def counts(self) -> Counts:
         """How many cells are valid, flagged, invalid, failed."""
-        return deciding.answered(self.path, strict=False).validity.counts
+        return self._answer.validity.counts
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -269,10 +272,9 @@ class Run:
     def _repr_html_(self) -> str:
         title = html.escape(self.plan.experiment)
         link = html.escape(self.report.absolute().as_uri())
-        rows = "".join(
-            f"<tr><td>{html.escape(str(claim['claim']))}</td><td>{html.escape(claim['verdict'])}</td></tr>"
-            for claim in self.claims
-        )
+        cells = ((str(claim["claim"]), str(claim["verdict"])) for claim in self.claims)
+        pairs = (map(html.escape, pair) for pair in cells)
+        rows = "".join(f"<tr><td>{text}</td><td>{verdict}</td></tr>" for text, verdict in pairs)
         claims = f"<table><tr><th>claim</th><th>verdict</th></tr>{rows}</table>" if rows else ""
         counts = html.escape(self.counts.text)
         return f'<p><b>{title}</b>: {counts}, <a href="{link}">report</a></p>{claims}'

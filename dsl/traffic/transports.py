@@ -291,7 +291,7 @@ def _discovers(control: Control, hosts: Settings) -> bool:
     if found and control.transport == "web":
         fail(
             "impossible-pair",
-            "page loads are told the MTU of their path",
+            "page loads know the MTU of their path",
             hosts.values[host_keys.PMTU.name].span,
             help="leave `pmtu` out, or load files",
         )

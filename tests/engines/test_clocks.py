@@ -1,5 +1,5 @@
-"""The clock of programs on `uml`, in four languages: waiting takes what it is meant to take, polling
-ends, and bytes are equal.
+"""The clock of programs on `uml`, in four languages: waiting takes what it is meant to take,
+polling ends, and bytes are equal.
 """
 
 from __future__ import annotations
@@ -10,12 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from fairc import dsl
-from fairc.compiler import compile
-from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.measurement import load
-from fairc.runtime.validity import judge
+from twice import cells_of, equal_artefacts
 
 SOURCES = Path(__file__).parent / "clocks"
 SPEC = """fexp 1
@@ -62,22 +57,9 @@ def compiled(language: str, folder: Path) -> None:
 def test_waiting_takes_what_it_is_meant_to_take(language: str, tmp_path: Path) -> None:
     compiled(language, tmp_path)
     (tmp_path / "clocks.fexp").write_text(SPEC)
-    experiment, found = dsl.load(dsl.read(tmp_path / "clocks.fexp"))
-    assert experiment is not None, found
-    (cell,) = compile(experiment).cells()
-    engine = UmlEngine()
-    engine.allow_programs, engine.program_files = True, tmp_path
-    engine.prepare()
-    printed = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        raw = engine.run(cell, tmp_path / name)
-        assert raw.error == ""
-        assert judge(load(cell, raw.artefacts)) == ("valid", ())
-        printed.append((raw.artefacts / "f.client.file.clock").read_text())
-    engine.close()
-    assert printed[0] == printed[1]
-    took = {name: int(us) for name, us in map(str.split, printed[0].splitlines())}
+    (cell,) = cells_of(tmp_path / "clocks.fexp")
+    printed = equal_artefacts(cell, tmp_path, tmp_path)["f.client.file.clock"].decode()
+    took = {name: int(us) for name, us in map(str.split, printed.splitlines())}
     assert took.keys() == WAITS.keys()
     for name, us in WAITS.items():
         late_us = 2 * TICK_US if (language, name) == ("rs", "poll") else LATE_US

@@ -6,14 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from twice import cells_of, equal_artefacts
 
-from fairc import dsl
-from fairc.compiler import compile
-from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.measurement import load
 from fairc.runtime.uml import package_images
-from fairc.runtime.validity import judge
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nginx"
 
@@ -26,23 +22,9 @@ def test_nginx_and_curl_run_twice_with_equal_bytes(tmp_path: Path) -> None:
     versions = package_images.build(["nginx-light", "curl"], place / "web.tar", steps.append)
     assert versions.keys() == {"nginx-light", "curl"}
     assert any("fetching packages" in step for step in steps)
-    experiment, found = dsl.load(dsl.read(place / "nginx.fexp"))
-    assert experiment is not None, found
-    cell = next(c for c in compile(experiment).cells() if len(c.flows) == 2)
-    engine = UmlEngine()
-    engine.allow_programs, engine.program_files = True, place
-    engine.prepare()
-    contents = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        raw = engine.run(cell, tmp_path / name)
-        assert raw.error == ""
-        assert judge(load(cell, raw.artefacts)) == ("valid", ())
-        paths = sorted(raw.artefacts.iterdir())
-        contents.append({path.name: path.read_bytes() for path in paths if path.is_file()})
-    engine.close()
-    assert contents[0] == contents[1]
-    assert b"median whole file, s: 0." in contents[0]["web.client.file.fetches"]
+    cell = next(c for c in cells_of(place / "nginx.fexp") if len(c.flows) == 2)
+    kept = equal_artefacts(cell, place, tmp_path)
+    assert b"median whole file, s: 0." in kept["web.client.file.fetches"]
 
 
 @pytest.mark.full

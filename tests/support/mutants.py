@@ -192,7 +192,7 @@ def _lines(path: Path) -> int:
 def near(mutant: Mutant) -> list[str]:
     """Return the command that runs the tests which concern a mutant's file; empty: none does."""
     if mutant.path.suffix == ".rs":
-        # Elsewhere cargo does not read what endpoints/.cargo/config.toml sets, and compiles nothing.
+        # Cargo reads endpoints/.cargo/config.toml there only; elsewhere it compiles nothing.
         return ["env", "-C", str(ROOT / "endpoints"), "cargo", "test", "--release", "--quiet"]
     files = [str(path) for path in concerning(mutant.path)]
     return [sys.executable, "-m", "pytest", "-qx", "-m", "not full", *files] if files else []
