@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures vsix docs clean dist machine
+.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures site vsix docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -93,6 +93,10 @@ studies: setup-all ## run the published studies whole (hours; goes on where it s
 
 figures: install $(DEVELOPER) ## run one cell on `uml` and draw the figures of the words of links anew
 	@cd scripts && ../$(BIN)/python -m figures
+
+SITE := site
+site: install $(DEVELOPER) ## build the site into site/: books, gallery, live reports; readable without a server
+	@cd scripts && ../$(BIN)/python -m website $(abspath $(SITE))
 
 vsix: ## build the extension for Visual Studio Code (needs npm)
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
