@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures site vsix docs clean dist machine
+.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures site vsix docs clean dist release machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -112,6 +112,10 @@ OUT := dist
 MIRROR :=
 dist: install $(DEVELOPER) ## write wheels and the sources of a release into dist/, from a tree without changes
 	@cd scripts && ../$(BIN)/python -m dist ../$(OUT) $(MIRROR:%=--mirror %)
+
+VERSION :=
+release: install $(DEVELOPER) ## VERSION=X.Y.Z: check, commit, tag and build a release, and print what remains for a person
+	@cd scripts && ../$(BIN)/python -m release "$(VERSION)" ../$(OUT)
 
 machine: .venv/.first
 	@$(BIN)/python -m fairc image build

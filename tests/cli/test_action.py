@@ -156,3 +156,50 @@ def test_it_comments_on_a_pull_request_or_on_the_commit(
     ((where, token, body),) = seen
     assert (where, token) == (path, "Bearer t")
     assert body["body"].startswith("| a | b |") and len(body["body"]) < 65_536
+
+
+def installed(folder: Path, ref: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Run `install.sh` with scripts in place of gh, make and python3; return the calls of these."""
+    tools, calls = folder / "tools", folder / "calls"
+    tools.mkdir()
+    programs = {
+        "gh": 'touch "${@: -1}/fairc-1.whl"',
+        "make": 'mkdir -p "$2/.venv/bin" && cp "$0" "$2/.venv/bin/pip"',
+        "python3": 'mkdir -p "$3/bin" && cp "$0" "$3/bin/pip"',
+    }
+    for name, does in programs.items():
+        text = f'#!/bin/bash\necho "$(basename "$0")" "$@" >> {calls}\n'
+        text += f'[ "$(basename "$0")" = pip ] || {{ {does}; }}\n'
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    done = subprocess.run(
+        [ACTION / "install.sh"],
+        env={
+            "PATH": f"{tools}:{os.environ['PATH']}",
+            "ROOT": str(folder / "action"),
+            "VENV": str(folder / "venv"),
+            "REF": ref,
+            "REPOSITORY": "someone/fairc",
+        },
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return done, calls.read_text().splitlines()
+
+
+def test_a_release_of_the_action_installs_its_wheels(tmp_path: Path) -> None:
+    done, calls = installed(tmp_path, "v0.2.0")
+    assert done.returncode == 0, done.stderr
+    assert calls[0].startswith("gh release download v0.2.0 --repo someone/fairc")
+    assert calls[-1].startswith("pip install") and calls[-1].endswith("/fairc-1.whl")
+    assert not any(line.startswith("make") for line in calls)
+
+
+@pytest.mark.parametrize("ref", ["main", "v1", "", "v0.2.0; true"])
+def test_any_other_commit_of_the_action_is_built(tmp_path: Path, ref: str) -> None:
+    done, calls = installed(tmp_path, ref)
+    assert done.returncode == 0, done.stderr
+    assert calls[0] == f"make -C {tmp_path}/action install"
+    assert calls[1].endswith("plugins/deviations")
+    assert (tmp_path / "venv/bin/pip").exists()
