@@ -2,7 +2,7 @@
 # Installs fairc into VENV. Of a release (REF is its tag, `v1.2.3`) the wheels that belong to it: 30 seconds, any Linux with
 # Python 3.11. Of any other commit the tree at ROOT, with a kernel compiled on Debian.
 set -euo pipefail
-: "${ROOT:?the action's repository}" "${VENV:?where to install}" "${REF:=}" "${REPOSITORY:=}"
+: "${ROOT:?a clone of fairc}" "${VENV:?where to install}" "${REF:=}" "${REPOSITORY:=}"
 
 if [[ $REF =~ ^v[0-9]+(\.[0-9]+){2}$ ]]; then
   wheels=$(mktemp -d)
