@@ -7,6 +7,7 @@ BIN      := .venv/bin
 FAIRC    := $(BIN)/fairc
 VENV     := .venv/.installed
 DEVELOPER := .venv/.developer
+REST     := .venv/.rest
 # Packages of their own that add words to fairc; one of them needs SciPy, so who only wants a demo does without.
 PLUGINS  := $(patsubst %/,%,$(wildcard plugins/*/))
 # The triple that cargo builds for; endpoints/.cargo/config.toml says why it is named.
@@ -25,7 +26,7 @@ setup: install $(DEVELOPER) ## install what `make test` needs: the engine `uml` 
 # The images of the other engines: 1.4 GB, most of it Chromium. Debian's packages for them: QEMU, Docker, Mininet, LaTeX.
 setup-all: ## install what `make test-all` needs, too: all engines, Chromium, Docker, LaTeX
 	@scripts/setup all
-	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory setup $(REST)
 	@$(FAIRC) image build --engine vm --browser
 
 # What a user of the engine `uml` needs and no more: no tools for development, no Chromium, Docker or QEMU. The kernel is
@@ -95,7 +96,7 @@ figures: install $(DEVELOPER) ## run one cell on `uml` and draw the figures of t
 	@cd scripts && ../$(BIN)/python -m figures
 
 SITE := site
-site: install $(DEVELOPER) ## build the site into site/: books, gallery, live reports; readable without a server
+site: install $(REST) ## build the site into site/: books, gallery, live reports; readable without a server
 	@cd scripts && ../$(BIN)/python -m website $(abspath $(SITE))
 
 vsix: ## build the extension for Visual Studio Code (needs npm)
@@ -143,6 +144,10 @@ $(VENV): .venv/.first requirements.lock setup.cfg
 $(DEVELOPER): $(VENV) requirements-dev.lock $(PLUGINS:%=%/pyproject.toml)
 	$(call packages,requirements.lock requirements-dev.lock,development tools)
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation $(PLUGINS:%=-e ./%)
+	@touch $@
+
+$(REST): $(DEVELOPER) requirements-rest.lock
+	$(call packages,requirements-rest.lock,site and notebooks)
 	@touch $@
 
 $(ENDPOINT): $(RUST)

@@ -217,7 +217,7 @@ class Run:
     def series_names(self) -> tuple[str, ...]:
         """The series that this run has."""
         traces = self.sql("SELECT DISTINCT metric FROM traces ORDER BY ALL").fetchall()
-        return (*SAMPLED, *(name for (name,) in traces))
+        return (*SAMPLED, *(name for (name,) in traces if name not in SAMPLED))
 
     def table(
         self,

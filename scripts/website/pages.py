@@ -17,7 +17,15 @@ PAGES = ("*.md", "docs/**/*.md", "tests/diagnostics/*.md")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 IMAGES = (".png", ".svg")
-LANGUAGES = {".c": "c", ".csv": "text", ".fexp": "fexp", ".go": "go", ".py": "python", ".sh": "sh"}
+LANGUAGES = {
+    ".c": "c",
+    ".csv": "text",
+    ".fexp": "fexp",
+    ".go": "go",
+    ".ipynb": "json",
+    ".py": "python",
+    ".sh": "sh",
+}
 MOST_SHOWN_BYTES = 200_000
 MOST_LISTED = 400
 
