@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import queue
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -39,24 +36,6 @@ CRASHED = "the virtual machine crashed"
 """Why a cell failed whose machine ended by itself and left nothing."""
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
-
-
-class Cores:
-    """The cores of this machine, each for one guest at a time."""
-
-    def __init__(self) -> None:
-        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for core in sorted(os.sched_getaffinity(0)):
-            self._free.put(core)
-
-    @contextmanager
-    def one(self) -> Iterator[int]:
-        """Take a core, by its number; wait until one is free."""
-        core = self._free.get()
-        try:
-            yield core
-        finally:
-            self._free.put(core)
 
 
 def deadline_s(cell: Cell) -> float:

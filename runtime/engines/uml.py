@@ -19,7 +19,7 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import refuse_images, result
 from fairc.runtime.engines.endpoints import endpoints
-from fairc.runtime.host import bounds, faults, supervisor
+from fairc.runtime.host import bounds, cores, faults, supervisor
 from fairc.runtime.uml import (
     bytecode,
     confinement,
@@ -93,7 +93,6 @@ class UmlEngine:
         self.program_files: Path | None = None
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._cores = guest_job.Cores()
 
     @property
     def identity(self) -> str:
@@ -236,7 +235,7 @@ class UmlEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch its artefacts."""
-        with self._cores.one() as core:
+        with cores.one() as core:
             return self._run(cell, workdir, core if self.pinned else None)
 
     def _run(self, cell: Cell, workdir: Path, core: int | None) -> RawResult:

@@ -13,7 +13,7 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import refuse_images, result
 from fairc.runtime.engines.endpoints import endpoints
-from fairc.runtime.host import bounds, faults, supervisor
+from fairc.runtime.host import bounds, cores, faults, supervisor
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 from fairc.runtime.vm.foreign import Foreign
 
@@ -52,7 +52,6 @@ class VmEngine:
         self._closed = threading.Event()
         self._given_up = ""
         self._running = supervisor.Group()
-        self._cores = guest_job.Cores()
 
     @property
     def identity(self) -> str:
@@ -121,7 +120,7 @@ class VmEngine:
         if self._given_up:
             error = f"not run, since the programs were stopped in another cell: {self._given_up}"
             return RawResult(error, workdir, "", "", 0.0, 0.0)
-        with self._cores.one() as core:
+        with cores.one() as core:
             return self._run(cell, workdir, core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:

@@ -1,0 +1,100 @@
+"""The cores of this machine, each for one guest of this user at a time.
+
+A guest in virtual time computes all the while, so two on a core take twice as long, and many at
+once fill the memory. The processes of a user share the cores by locks on files in the cache: a
+class that starts sixty runs on one server has as many guests at work as the server has cores.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import platform
+import queue
+import re
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from fairc.dsl.core.cache import cache_directory
+
+PATIENCE_S = 0.02
+"""How often a guest that waits looks for a free core."""
+FLOCK = "hhqqi4x"
+"""`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""
+
+
+class _Cores:
+    """What the guests of this process take their cores from."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, int | None] = {}
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for core in sorted(os.sched_getaffinity(0)):
+            self._free.put(core)
+
+    @contextmanager
+    def one(self) -> Iterator[int]:
+        core = self._free.get()
+        while not self._locked(core):
+            self._free.put(core)
+            time.sleep(PATIENCE_S)
+            core = self._free.get()
+        try:
+            yield core
+        finally:
+            if (file := self._files[core]) is not None:
+                fcntl.lockf(file, fcntl.LOCK_UN)
+            self._free.put(core)
+
+    def _locked(self, core: int) -> bool:
+        """Take a core from other processes; whether it may be used."""
+        if core not in self._files:
+            self._files[core] = _opened(core)
+        file = self._files[core]
+        if file is None:
+            return True
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # POSIX allows both for a lock that another process holds
+            return error.errno not in (errno.EACCES, errno.EAGAIN) or _holder_rests(file)
+        return True
+
+
+def _opened(core: int) -> int | None:
+    """Open the file of a core, for good: closing any descriptor of it would end the lock."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "_", platform.node())  # machines may share a cache
+    path = cache_directory() / "cores" / f"{host}-{core}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        return None
+
+
+def _holder_rests(file: int) -> bool:
+    """Whether the process that holds a lock is stopped, as by Ctrl-Z: nobody waits for that."""
+    wanted = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    with suppress(OSError, IndexError):  # it ended meanwhile, or is of another container
+        pid = struct.unpack(FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, wanted))[-1]
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state in "Tt"
+    return False
+
+
+@cache
+def _cores() -> _Cores:
+    return _Cores()
+
+
+def one() -> AbstractContextManager[int]:
+    """Take a core, by its number; wait until one is free.
+
+    Threads may wait at once. A lock ends with its process, however that ends. A file system without
+    locks, or a cache that cannot be written, leaves each process to itself.
+    """
+    return _cores().one()

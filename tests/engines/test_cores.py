@@ -1,0 +1,107 @@
+"""Guests of several processes share the cores of a machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.host import cores
+
+TAKES_ALL = """
+import sys, time
+from contextlib import ExitStack
+from fairc.runtime.host import cores
+import fcntl
+import os
+with ExitStack() as held:
+    for _ in os.sched_getaffinity(0):
+        held.enter_context(cores.one())
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache of the test's own, and a process that has taken no core yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cores._cores.cache_clear()
+    yield
+    cores._cores.cache_clear()
+
+
+@contextmanager
+def another_process() -> Iterator[subprocess.Popen[str]]:
+    """A process that holds all cores until its input ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", TAKES_ALL],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def free() -> bool:
+    """Whether this process would get a core at once."""
+    taken = cores._cores()
+    core = taken._free.get()
+    got = taken._locked(core)
+    if got and (file := taken._files[core]) is not None:
+        fcntl.lockf(file, fcntl.LOCK_UN)
+    taken._free.put(core)
+    return got
+
+
+def test_a_core_of_another_process_is_free_when_that_ends() -> None:
+    assert free()
+    with another_process() as process:
+        assert not free()
+        assert process.stdin is not None
+        process.stdin.close()
+        began = time.monotonic()
+        with cores.one() as core:
+            assert core in os.sched_getaffinity(0)
+        assert time.monotonic() - began < 30
+
+
+def test_a_process_that_was_killed_holds_nothing() -> None:
+    with another_process() as process:
+        assert not free()
+        process.kill()
+        process.wait()
+        assert free()
+
+
+def test_nobody_waits_for_a_process_that_is_stopped() -> None:
+    with another_process() as process:
+        process.send_signal(signal.SIGSTOP)
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        assert free()
+        process.send_signal(signal.SIGCONT)
+        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            time.sleep(0.01)
+        assert not free()
+
+
+def test_a_cache_that_cannot_be_used_leaves_each_process_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with cores.one(), another_process():
+        assert free() or len(os.sched_getaffinity(0)) == 1
