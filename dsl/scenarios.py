@@ -213,7 +213,7 @@ class Builder:
                 check_own_hosts(network, [*self.names.flows, *self.names.groups])
             gather.finish()
             flows = [paired(flow) for flow in flows]
-        check_sharing(flows, network.peps if network else ())
+        check_sharing(flows, network.proxies if network else ())
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
         check_end(flows, timing)
         check_captures(flows, timing)

@@ -382,8 +382,8 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             egress = egress if end is None else end.into
             if home.address != wiring.peer(egress).address:  # else it is the neighbour
                 add(name, f"{home.address}/32", egress)
-    for pep in wiring.network.peps:
-        for node, other in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
+    for pair in wiring.network.proxies:
+        for node, other in (pair.ends[::-1], pair.ends):
             across = between(wiring, node, other)
             last = wiring.peer(across[-1])
             for egress in across:

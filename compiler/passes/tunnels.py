@@ -134,14 +134,14 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     labels=label,
                     help="thin them on a link in front of the tunnel, or write `acks = all`",
                 )
-        for pep in wiring.network.peps:
-            ends = ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway))
+        for pair in wiring.network.proxies:
+            ends = (pair.ends, pair.ends[::-1])
             across = {egress for a, b in ends for egress in between(wiring, a, b)}
             if not across.isdisjoint(hidden):
                 report.reject(
                     "pep-in-tunnel",
-                    f"the proxies of `{pep.name}` split TCP connections, here inside of a tunnel",
-                    pep.span,
+                    f"the proxies of `{pair.name}` split TCP connections, here inside of a tunnel",
+                    pair.span,
                     labels=label,
                     help="let the tunnel end in front of their link, or write `mode = none`",
                 )

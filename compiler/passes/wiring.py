@@ -127,7 +127,7 @@ class Wiring:
         self.egresses: dict[str, list[Egress]] = {node.name: [] for node in network.nodes}
         self.cables: list[plan.Cable] = []
         self._peers: dict[Egress, Egress] = {}
-        proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
+        proxied = {frozenset(pair.ends) for pair in network.proxies}
         for index, link in enumerate(network.links):
             self._add_link(index, link, frozenset((link.a, link.b)) in proxied)
         self.tunnels: dict[str, list[TunnelEnd]] = {}

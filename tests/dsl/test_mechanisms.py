@@ -28,19 +28,6 @@ CLASSES = {
     for kind in (*QUEUE_KINDS, *WORKLOAD_KINDS, *DEVICE_KINDS)
     if kind.__module__.startswith("fairc.mechanisms.")
 }
-FRONT_END_OF_PEPS = (
-    "compiler/engine_choice.py",
-    "dsl/model/__init__.py",
-    "dsl/model/network.py",
-    "dsl/network/link_devices.py",
-    "dsl/network/networks.py",
-    "dsl/network/peps.py",
-    "dsl/traffic/sharing.py",
-    "words/peps.py",
-    "words/presets/__init__.py",
-    "words/statements.py",
-)
-"""Files with the block `pep`, and what it does to a network."""
 STAYING = {
     "cell/batch.py": {"dualpi2"},  # what the endpoints' program adds instead of tc
     "compiler/engines.py": {"module", "program"},  # what an engine lacks, by the word for it
@@ -56,14 +43,11 @@ STAYING = {
     "words/metrics.py": {"video"},  # a kind of frames, as in the following
     "runtime/measurement/frames.py": {"video"},
     "runtime/metrics/freezes.py": {"video"},
-    **{path: {"pep", "Pep"} for path in FRONT_END_OF_PEPS},
     "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
-DEVICES = (NAMES & set(MECHANISMS["devices"])) - {"pep"}
-"""Those whose names no identifier of the core has in it; a queue's is often a plain word, and the
-front end still has the block `pep` and what it does to a network.
-"""
+DEVICES = NAMES & set(MECHANISMS["devices"])
+"""Those whose names no identifier of the core has in it; a queue's is often a plain word."""
 EVERYDAY = {"file", "load", "requests"}
 """Names that mean something else as well: as words they say nothing, in imports they do."""
 REMOVED = {
