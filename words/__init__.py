@@ -12,5 +12,5 @@ pages          what a load loads; workloads are in mechanisms/workloads
 transports     and ccas, by transport; distributions: of random values; draws: from them;
                processing: the time that hosts take
 metrics        and figures: what is known about them by their names
-reference      the tables of docs/learn/language.md; manual: what `fairc show` says
+reference      the tables of docs/reference/words.md; manual: what `fairc show` says
 """

@@ -1,4 +1,4 @@
-"""The reference part of docs/learn/language.md, written from the registries."""
+"""docs/reference/words.md, written from the registries."""
 
 from __future__ import annotations
 
