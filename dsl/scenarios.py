@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
-from fairc.words.ccas.own_kernels import KernelWords
+from fairc.words.ccas.custom_kernels import KernelWords
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.routes import hashed
 

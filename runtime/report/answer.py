@@ -21,9 +21,9 @@ from fairc.runtime.formatting import (
     one_line,
 )
 from fairc.runtime.metrics.registry import full_name, presentation, title
-from fairc.runtime.repetitions.moving import EVERY, sentence
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.remarks import merged, without_numbers
+from fairc.runtime.repetitions.stationarity import EVERY, sentence
 from fairc.runtime.repetitions.times import Time, between_times
 
 from .protocols import WHY, other_protocol

@@ -9,6 +9,7 @@ import pytest
 
 from fairc.dsl import Diagnostics
 from fairc.dsl.model import Configuration
+from fairc.mechanisms.devices.pep.declaration import Pep
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]
@@ -25,6 +26,7 @@ HOME = """topology {
 def test_proxies(build: Build) -> None:
     (configuration,) = build("topology = geo(pep: split(cca: bbr, connections: 3, window: 50kB))")
     (pep,) = configuration.scenario.network.proxies
+    assert isinstance(pep, Pep)
     assert (pep.name, pep.terminal, pep.gateway, pep.cca) == (
         "satellite",
         "terminal",
@@ -34,6 +36,7 @@ def test_proxies(build: Build) -> None:
     assert (pep.connections, pep.window.canonical) == (3, "50kB")
     (configuration,) = build(HOME % "terminal = terminal  gateway = gateway")
     (pep,) = configuration.scenario.network.proxies
+    assert isinstance(pep, Pep)
     assert (pep.cca, pep.connections, pep.window.canonical) == ("cubic", 8, "1bdp")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model import Configuration, Direction
 from fairc.dsl.text.parser import parse_expression
+from fairc.mechanisms.devices.pep.declaration import Pep
 from fairc.mechanisms.devices.policer.declaration import Policer
 
 from .conftest import text_of
@@ -283,8 +285,8 @@ def test_settings_of_proxies_are_changed_and_the_others_kept(build: Build) -> No
         "sweep { window = [1MB, 2MB] }",
         "topology = geo(pep: none) with { pep satellite { mode = split(window: window) } }",
     )
-    peps = [c.scenario.network.proxies for c in found]
-    assert [(p.name, p.terminal, p.gateway, p.window.canonical) for (p,) in peps] == [
+    peps = [cast("Pep", pair) for c in found for pair in c.scenario.network.proxies]
+    assert [(p.name, p.terminal, p.gateway, p.window.canonical) for p in peps] == [
         ("satellite", "terminal", "gateway", "1MB"),
         ("satellite", "terminal", "gateway", "2MB"),
     ]

@@ -21,7 +21,7 @@ from .overtime import Point
 from .phases import Phase
 from .query import Names, Query, Summing, load, only
 from .style import colour, dash
-from .windows import window_of
+from .time_range import window_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"

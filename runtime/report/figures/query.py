@@ -17,7 +17,6 @@ from fairc.runtime.claims.intervals import quantity_of
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
-from fairc.runtime.repetitions.moving import moved
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, UnknownName, Value
 from fairc.runtime.repetitions.samples import (
     FLOW,
@@ -30,6 +29,7 @@ from fairc.runtime.repetitions.samples import (
     group,
     load_text,
 )
+from fairc.runtime.repetitions.stationarity import moved
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.protocols import sentences
 from fairc.runtime.report.run import Run
