@@ -152,7 +152,7 @@ class Results:
         return tuple(sorted(self._shown, key=place))
 
     @cached_property
-    def asked(self) -> tuple[Measure, ...]:
+    def requested(self) -> tuple[Measure, ...]:
         """The measures of the metrics that the experiment names in `measure`, each by its first
         value; without `measure`, those that its claims are about.
         """

@@ -139,7 +139,7 @@ from .base import FigureKind, Subject
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     """Make the table."""
-    return Sheet("numbers", "asked", "All numbers", "How many.", (("cells", True),), ((str(len(subject.run.configurations)),),))
+    return Sheet("numbers", "requested", "All numbers", "How many.", (("cells", True),), ((str(len(subject.run.configurations)),),))
 
 
 KIND = FigureKind("numbers", make)

@@ -27,7 +27,7 @@ def polices(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM buckets LIMIT 1"))
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
     behind = explained(shown.behind for shown in found)
@@ -84,4 +84,4 @@ def _lines(run: Run, shown: ShownRun) -> list[tuple[str, tuple[Line, ...]]]:
     return found
 
 
-KIND = FigureKind("buckets", unasked=unasked, is_due=polices)
+KIND = FigureKind("buckets", by_default=by_default, is_due=polices)

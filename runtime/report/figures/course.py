@@ -29,7 +29,7 @@ look so.
 """
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
     behind = explained(shown.behind for shown in found)
@@ -102,4 +102,4 @@ def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float
     return found
 
 
-KIND = FigureKind("course", unasked=unasked, is_due=lambda subject: subject.measures("fmp"))
+KIND = FigureKind("course", by_default=by_default, is_due=lambda subject: subject.measures("fmp"))

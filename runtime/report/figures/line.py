@@ -43,7 +43,7 @@ class Line:
     endless: Sequence[float] = ()
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`, `log`."""
     timed = request.options["x"] == TIME
     query = load(subject, request, endless=not timed)
@@ -243,4 +243,4 @@ def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> l
     return [*marks, Band(x, low, high, paint)]
 
 
-KIND = FigureKind("line", asked)
+KIND = FigureKind("line", requested)

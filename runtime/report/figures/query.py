@@ -321,7 +321,7 @@ class Query:
 
     def drawing(self, title: str, caption: str, alt: str, picture: Picture) -> Drawing:
         """Return the figure that was asked for."""
-        return Drawing(self.stem, "asked", title, caption, alt, picture)
+        return Drawing(self.stem, "requested", title, caption, alt, picture)
 
     def sheet(
         self,
@@ -331,7 +331,7 @@ class Query:
         rows: Iterable[tuple[Cell, ...]],
     ) -> Sheet:
         """Return the table that was asked for."""
-        return Sheet(self.stem, "asked", title, caption, tuple(head), tuple(rows))
+        return Sheet(self.stem, "requested", title, caption, tuple(head), tuple(rows))
 
 
 def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> Query:

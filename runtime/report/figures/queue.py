@@ -13,7 +13,7 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
     behind = explained(shown.behind for shown in found)
@@ -71,4 +71,4 @@ def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
     return panels
 
 
-KIND = FigureKind("queue", unasked=unasked)
+KIND = FigureKind("queue", by_default=by_default)

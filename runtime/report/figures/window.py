@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Any]
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
     behind = explained(shown.behind for shown in found)
@@ -179,4 +179,4 @@ def _summed(columns: Columns, bins: int, ends: Ends) -> Series:
     return _middles(bins, ends)[seen].tolist(), total[seen].tolist()
 
 
-KIND = FigureKind("window", unasked=unasked)
+KIND = FigureKind("window", by_default=by_default)
