@@ -1,4 +1,4 @@
-"""Which engine runs an experiment: what each cannot run, and the fastest that can run every cell.
+"""The choice of an engine: what each lacks, and the fastest one that can run every cell.
 
 The plan alone decides, not the machine on which it is compiled, nor `--where`, nor which cells
 are missing. So an experiment has one engine wherever it is run, and its header records it. An

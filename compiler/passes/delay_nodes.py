@@ -1,4 +1,4 @@
-"""What a hop does to packets: the loss and the delay of a link as a netem, and their changes."""
+"""Delay nodes: the loss and the delay of a link as a netem, and their changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the paths of flows: time must pass, socket buffers, the deadline."""
+"""Consequences of the paths of flows: minimum durations, socket buffers, the deadline."""
 
 from __future__ import annotations
 

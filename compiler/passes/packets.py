@@ -1,4 +1,4 @@
-"""Whether the packets of flows fit their paths."""
+"""Checks that the packets of flows fit their paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the links of a network need of a custom kernel."""
+"""Requirements of links on a custom kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `fairc run` takes (a file or a compiled plan), and which engine may run it."""
+"""The argument of `fairc run` (a file or a compiled plan), and the engine that may run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How accurate an engine is: a fixed suite of cells, compared with theory.
+"""Calibration of an engine: a fixed suite of cells, compared with theory.
 
 suite/*.fexp   what is run: ordinary experiments
 cases          CASES: each experiment of the suite, and what is read from its cells

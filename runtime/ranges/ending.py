@@ -1,4 +1,4 @@
-"""Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at
+"""The end of ranges of repetitions: at the first interim analysis with every goal reached, or at
 the last one.
 
 A goal is a value that is to be precise enough, or that all claims are decided

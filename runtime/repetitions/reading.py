@@ -1,6 +1,4 @@
-"""What the cells of a run measured: which of them count, and their values, read from the run's
-tables.
-"""
+"""Values of the cells of a run, and which of them count, read from the run's tables."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How many repetitions each configuration of a range took, and why it stopped: in sentences and a
-table.
+"""The number of repetitions that each configuration of a range took, and why it stopped: in
+sentences and a table.
 """
 
 from __future__ import annotations

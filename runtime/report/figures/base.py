@@ -1,4 +1,4 @@
-"""What a figure is: a drawing with its texts; and the registry of kinds of figures."""
+"""Figures: a drawing with its texts; and the registry of kinds of figures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a figure of `report` asks for: the samples of its metric, grouped by names; and what is said
-of them.
+"""The data of a requested figure: the samples of its metric, grouped by names; and what is said of
+them.
 """
 
 from __future__ import annotations
