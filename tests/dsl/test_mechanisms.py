@@ -71,8 +71,8 @@ experiment core {
 
 def test_the_core_names_no_mechanism() -> None:
     found = {}
-    for room in CORE:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for package in CORE:
+        for path in sorted((ROOT / package).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             names = set(named(tree_of(path)))
             if names - STAYING.get(place, set()):
@@ -144,8 +144,8 @@ sys.exit("numpy" in sys.modules or bool(late))"""
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the program without some mechanisms: their folders and their lines are gone."""
     copy = tmp_path_factory.mktemp("program")
-    for room in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc"):
-        shutil.copytree(ROOT / room, copy / room, symlinks=True)
+    for package in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc"):
+        shutil.copytree(ROOT / package, copy / package, symlinks=True)
     for name in ("endpoints", "grammar.lark", "examples"):
         (copy / name).symlink_to(ROOT / name)
     listed = copy / "mechanisms/__init__.py"

@@ -180,11 +180,14 @@ def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
     """Then they have room below the panel; others are cut, and numbers are left out."""
     alike = [f"{name}[{rtt}ms]" for name in ("down", "up", "ping") for rtt in (10, 50, 200, 500)]
     axis = NamedAxis("flow", {text: float(i) for i, text in enumerate(alike)}, numeric=False)
-    assert axis.room(5.2) > 0.5 and axis.room(20.0) == 0.0
+    assert axis.height_below(5.2) > 0.5 and axis.height_below(20.0) == 0.0
     words = ["fifo(1000pkt)", "codel(1000pkt)", "pie(1000pkt)"]
-    assert NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).room(2.0) == 0
+    assert (
+        NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).height_below(2.0)
+        == 0
+    )
     numbers = {str(10**i): float(10**i) for i in range(12)}
-    assert NamedAxis("n", numbers, numeric=True).room(1.0) == 0.0
+    assert NamedAxis("n", numbers, numeric=True).height_below(1.0) == 0.0
 
 
 def test_fairness_among_some_flows_is_drawn_too(make_run: Maker) -> None:

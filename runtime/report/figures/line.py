@@ -166,7 +166,7 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     scale = scale_for(query.unit, ends)
     name = query.labelled(scale)
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
-    free = 1 - phases.room(max(len(_lanes(lines, line)) for line in lines))
+    free = 1 - phases.height_of(max(len(_lanes(lines, line)) for line in lines))
     if wants_log(query, "y", ends):
         low, high = low / 1.2, high * 1.2
         vertical = Axis(name, low, low * (high / low) ** (1 / free), log=True)
