@@ -23,11 +23,10 @@ from .description import flatten, headline, reasons, verdicts
 from .differences import differences, settings
 from .endings import ended
 from .figures import Drawing
-from .given_up import given_up
 from .glossary import glossary, rules
 from .invocation import Declarations, commands, declared, file_name, locked, overrides
 from .key_figures import SECTION, basis, tiles
-from .limits import limits
+from .limits import given_up, limits
 from .phases import phases
 from .render import Rendered
 from .run import Run

@@ -38,7 +38,7 @@ STAYING = {
     "runtime/uml/namespaces.py": {"program"},  # the same
     "runtime/engines/host.py": {"fifo"},  # the kernel's module of bfifo and pfifo
     "runtime/calibration/cases.py": {"red", "iperf3"},  # cases with these
-    "runtime/calibration/programs.py": {"iperf3"},  # the same
+    "runtime/calibration/transfers.py": {"iperf3"},  # the same
     "runtime/vm/recipe.py": {"iperf3"},  # a package of Debian
     "words/metrics.py": {"video"},  # a kind of frames, as in the following
     "runtime/measurement/frames.py": {"video"},

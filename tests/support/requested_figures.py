@@ -10,7 +10,6 @@ from typing import Any
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.plan import Plan
-from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
@@ -19,7 +18,7 @@ from fairc.runtime.report.figures import (
 from fairc.runtime.report.render import Rendered, render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
-from fairc.runtime.report.summary import Results
+from fairc.runtime.report.summary import Results, choose
 
 Maker = Callable[..., Path]
 
