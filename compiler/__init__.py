@@ -11,8 +11,7 @@ In order of control flow:
     estimate       time and disk space of a run
     binary         where the endpoints' program is
     targets        what can be emitted
-    emission       a folder with the plan and the emitted programs; queue_table: the arguments of
-                   `tc`, for the docs
+    emission       a folder with the plan and the emitted programs
 """
 
 from importlib import import_module

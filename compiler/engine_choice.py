@@ -1,4 +1,4 @@
-"""Which engine runs an experiment: what each cannot run, and the fastest that can run every cell.
+"""The choice of an engine: what each lacks, and the fastest one that can run every cell.
 
 The plan alone decides, not the machine on which it is compiled, nor `--where`, nor which cells
 are missing. So an experiment has one engine wherever it is run, and its header records it. An
@@ -134,8 +134,9 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if scenario.kernel is not None:
         yield Requirement("the hosts", 0, OWN_KERNEL)
-    for pep in scenario.network.peps:
-        yield from _of_pep(pep, pep.span.line)
+    for pair in scenario.network.proxies:
+        if pair.cca_parameters:
+            yield Requirement(f"{pair.kind} `{pair.name}`", pair.span.line, PARAMETERS)
     for link in scenario.network.links:
         for node, way in ((link.a, link.forward), (link.b, link.backward)):
             line = 0 if way.span.source.name.startswith("<") else way.span.line  # `<preset geo>`
@@ -160,11 +161,6 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, SPINNING)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)
-
-
-def _of_pep(pep: model.Pep, line: int) -> Iterator[Requirement]:
-    if pep.cca_parameters:
-        yield Requirement(f"pep `{pep.name}`", line, PARAMETERS)
 
 
 def _of_radio(node: str, medium: Medium | None, repairs: bool, line: int) -> Iterator[Requirement]:

@@ -1,4 +1,4 @@
-"""What the compiler knows of each engine: what it lacks, and what a cell costs on it.
+"""Profiles of engines: the features that each lacks, and the cost of a cell.
 
 Costs are wall seconds on one core of docs/trust/benchmarks.md's machine, captures and analysis
 included.

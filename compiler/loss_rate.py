@@ -1,4 +1,4 @@
-"""How fast a connection can be under random losses: they limit it where its share of the link does
+"""Rates of connections under random losses, which limit them where their share of the link does
 not.
 
 Padhye, Firoiu, Towsley and Kurose, Modeling TCP throughput: a simple model and its empirical

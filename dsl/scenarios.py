@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
-from fairc.words.ccas.own_kernels import KernelWords
+from fairc.words.ccas.custom_kernels import KernelWords
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.routes import hashed
 
@@ -213,7 +213,7 @@ class Builder:
                 check_own_hosts(network, [*self.names.flows, *self.names.groups])
             gather.finish()
             flows = [paired(flow) for flow in flows]
-        check_sharing(flows, network.peps if network else ())
+        check_sharing(flows, network.proxies if network else ())
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
         check_end(flows, timing)
         check_captures(flows, timing)

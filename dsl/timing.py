@@ -1,4 +1,4 @@
-"""When a cell ends and what it captures, against the flows in it."""
+"""The end of a cell and its captures, checked against its flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a package outside of fairc may import: everything else changes without notice.
+"""The public interface for packages outside of fairc: everything else changes without notice.
 
     from fairc.api import MetricEntry, Parameter
 

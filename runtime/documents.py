@@ -10,12 +10,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from textwrap import fill
 
+from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler.engines import profile
-from fairc.compiler.queue_table import queue_table
 from fairc.compiler.targets import TARGETS
+from fairc.dsl.core import units
+from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.values import Quantity, Size
+from fairc.dsl.model import Queue
+from fairc.mechanisms.queues.discipline import Limit, LinkQueue
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.reference import reference
 
 from .engines import ENGINES
@@ -23,6 +30,8 @@ from .metrics import METRICS, rules
 from .store.columns import TABLES
 
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+RATE_BPS = 10_000_000
+PACKETS = 100
 
 
 def current(page: str) -> str:
@@ -67,13 +76,35 @@ def _engines() -> Iterator[str]:
             yield f"| `{engine.name}` | {engine.summary} | {cannot} |"
 
 
+def _queues() -> str:
+    """Return Markdown: a row for each queue of 100 packets at 10 Mbit/s, nothing else written."""
+    nowhere = Span(Source("", ""), 0, 0)
+    rows = ["| queue | holds | what `tc` gets |", "| --- | --- | --- |"]
+    for entry in filter(lambda queue: queue.is_sized, QUEUES):
+        written = Queue(entry.name, Quantity(Fraction(PACKETS), units.PACKETS, nowhere), nowhere)
+        queues = [
+            entry.lower(LinkQueue(written, limit, RATE_BPS, _bytes))
+            for limit in (Limit(limit_packets=PACKETS), Limit(limit_bytes=PACKETS))
+        ]
+        queue = queues[0]
+        counted = {"packets" if made.limit_bytes is None else "bytes" for made in queues}
+        holds = " or ".join(sorted(counted))
+        command = f"{queue.tc_name} {queue.words(RATE_BPS)}"
+        rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
+    return "\n".join(rows)
+
+
+def _bytes(size: Size) -> int:
+    return int(size.bits({units.PACKETS: Fraction(8 * FRAME_BYTES), units.DATA: Fraction(1)}) / 8)
+
+
 def _text(lines: Callable[[], Iterator[str]]) -> Callable[[], str]:
     return lambda: "\n".join(lines()).strip()
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "reference": reference,
-    "queues": queue_table,
+    "queues": _queues,
     "targets": _text(_targets),
     "engines": _text(_engines),
     "metrics": _text(_metrics),

@@ -5,12 +5,12 @@ parts that must be elsewhere are in files of the same stem (docs/build/architect
 has a list in its `__init__`.
 
 blocks         the keys of `experiment`, `flow`, `link`, ...
-presets        the topologies that ship with fairc; peps
+presets        the topologies that ship with fairc
 sizes          amounts of data that may depend on the path; queues are in mechanisms/queues
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU and frames
 pages          what a load loads; workloads are in mechanisms/workloads
 transports     and ccas, by transport; distributions: of random values; draws: from them;
                processing: the time that hosts take
 metrics        and figures: what is known about them by their names
-reference      the tables of docs/learn/language.md; manual: what `fairc show` says
+reference      the tables of docs/reference/words.md; manual: what `fairc show` says
 """

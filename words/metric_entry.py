@@ -1,4 +1,4 @@
-"""What a metric is as a word: its entry, what a flow must do for it, its window of time."""
+"""Entries of metrics as words: what a flow must do for one, its window of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Why a metric has no value in a configuration, as far as that is known before anything runs."""
+"""Reasons for which a metric has no value in a configuration, as far as they are known before
+anything runs.
+"""
 
 from __future__ import annotations
 

@@ -470,7 +470,11 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
         ),
-        *(one for each in mechanisms.load("devices", "declaration") for one in each.METRICS),
+        *(
+            one
+            for each in mechanisms.load("devices", "declaration")
+            for one in getattr(each, "METRICS", ())
+        ),
         _metric(
             "convergence_time",
             "s",

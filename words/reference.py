@@ -1,4 +1,4 @@
-"""The reference part of docs/learn/language.md, written from the registries."""
+"""docs/reference/words.md, written from the registries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import PHRASES, UNITS
-from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.devices.registry import DEVICES, PROXIES
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.mechanisms.workloads.registry import WORKLOADS
 
@@ -19,7 +19,6 @@ from .blocks.experiment import EXPERIMENT
 from .blocks.flow import FLOW
 from .blocks.hosts import HOSTS
 from .blocks.link import LINK
-from .blocks.pep import PEP
 from .blocks.tunnel import TUNNEL
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
@@ -30,10 +29,14 @@ from .jitter import JITTERS
 from .losses import LOSSES
 from .metrics import METRICS
 from .pages.page import PAGES
-from .peps import PEPS
 from .presets import TOPOLOGIES
 from .trace import RATES
 from .transports import TRANSPORTS
+
+
+def _title(registry: Registry[Any]) -> str:
+    return f"{registry.word[0].upper()}{registry.word[1:]}s"
+
 
 BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),
@@ -41,8 +44,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Attributes of `link`", LINK),
     ("Keys of `at` and `every`", CHANGE),
     ("Keys of `users`", USERS),
-    ("Keys of `pep`", PEP),
-    *((f"Keys of `{device.noun}`", device.block) for device in DEVICES),
+    *((f"Keys of `{device.noun}`", device.block) for device in (*PROXIES, *DEVICES)),
     ("Keys of `tunnel`", TUNNEL),
     ("Keys of `hosts`", HOSTS),
     ("Keys of `claim`", CLAIM),
@@ -54,8 +56,7 @@ WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Rate models", RATES),
     ("Loss models", LOSSES),
     ("Jitter models", JITTERS),
-    *((f"{device.noun}s".capitalize(), device.modes) for device in DEVICES),
-    ("PEP modes", PEPS),
+    *((_title(device.modes), device.modes) for device in (*DEVICES, *PROXIES)),
     ("CCAs over TCP", TCP_CCAS),
     ("CCAs over QUIC", QUIC_CCAS),
     ("Transports", TRANSPORTS),

@@ -1,9 +1,9 @@
-"""`repeat`: a number of repetitions, or a range with interim analyses ("looks").
+"""`repeat`: a number of repetitions, or a range with interim analyses.
 
-A look decides whether the values are precise enough. A range that begins and ends at one of `LOOKS`
-has looks there and nowhere else, and its intervals use ranks designed for group-sequential testing;
-any other range has more frequent looks and uses a confidence sequence, which is valid at all times
-(runtime/statistics/sequential.py has both).
+An interim analysis decides whether the values are precise enough. A range that begins and ends at
+one of `INTERIM_RANKS` has them there and nowhere else, and its intervals use ranks designed for
+group-sequential testing; any other range has more of them and uses a confidence sequence, which is
+valid at all times (runtime/statistics/sequential.py has both).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from fairc.dsl.core.values import ListValue, Quantity, Value
 MOST = 10**6
 _A_NUMBER = Quantities((NUMBER,), low=1, high=MOST, whole=True)
 
-LOOKS: Mapping[int, tuple[int, int]] = MappingProxyType(
+INTERIM_RANKS: Mapping[int, tuple[int, int]] = MappingProxyType(
     {8: (1, 8), 12: (2, 11), 20: (5, 16), 30: (9, 22)}
 )
-"""Repetitions -> the ranks, from 1, that enclose the median at that look.
+"""Repetitions -> the ranks, from 1, that enclose the median then.
 
 The probability that any of the four intervals misses the median is 3.1 % at most (equality for
 continuous distributions): tests/metrics/test_sequential.py enumerates it. Some of the four miss no
@@ -32,12 +32,12 @@ more often.
 
 LEAST = 8
 """The smallest number of values whose median has an interval that stays valid under repeated
-looks.
+analyses.
 """
 
 STEP = 8
-"""A range that is not made of `LOOKS` has a look after every eighth more repetitions, at least
-one.
+"""A range that is not made of `INTERIM_RANKS` has an interim analysis after every eighth more
+repetitions, at least one.
 """
 
 
@@ -75,23 +75,25 @@ class Repetitions:
 
 
 def has_ranks(least: int, most: int) -> bool:
-    """Whether the looks of a range of repetitions are those of `LOOKS` alone.
+    """Whether a range of repetitions has its interim analyses at those of `INTERIM_RANKS` alone.
 
     >>> has_ranks(8, 30), has_ranks(12, 20), has_ranks(8, 25)
     (True, True, False)
     """
-    return least in LOOKS and most in LOOKS
+    return least in INTERIM_RANKS and most in INTERIM_RANKS
 
 
-def looks(least: int, most: int) -> tuple[int, ...]:
-    """Return the numbers of repetitions at which there is a look, ascending; the last one is
-    `most`.
+def interim_analyses(least: int, most: int) -> tuple[int, ...]:
+    """Return the numbers of repetitions at which there is an interim analysis, ascending; the last
+    one is `most`.
 
-    >>> looks(8, 30), looks(10, 15), looks(2, 4), looks(30, 60)
-    ((8, 12, 20, 30), (10, 11, 12, 13, 14, 15), (4,), (30, 33, 37, 41, 46, 51, 57, 60))
+    >>> interim_analyses(8, 30), interim_analyses(10, 15), interim_analyses(2, 4)
+    ((8, 12, 20, 30), (10, 11, 12, 13, 14, 15), (4,))
+    >>> interim_analyses(30, 60)
+    (30, 33, 37, 41, 46, 51, 57, 60)
     """
     if has_ranks(least, most):
-        return tuple(n for n in LOOKS if least <= n <= most)
+        return tuple(n for n in INTERIM_RANKS if least <= n <= most)
     found = [min(max(least, LEAST), most)]
     while found[-1] < most:
         found.append(min(found[-1] + max(1, found[-1] // STEP), most))

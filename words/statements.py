@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.devices.registry import DEVICES, PROXIES
 
 
 class Statement(NamedTuple):
@@ -127,12 +127,7 @@ STATEMENTS: tuple[Statement, ...] = (
         'claim "bbr takes more than its share" {\n  where = loss == 0%\n  for   = each\n'
         "  holds = median(fairness.F) > 0.2\n}",
     ),
-    Statement(
-        "pep",
-        "Two proxies that split connections on a link",
-        "`topology`",
-        "pep NAME { terminal = terminal  gateway = gateway  mode = split }",
-    ),
+    *(Statement(each.noun, each.summary, "`topology`", each.example) for each in PROXIES),
     Statement(
         "tunnel",
         "Carries what passes two routers in larger packets",

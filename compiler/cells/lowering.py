@@ -51,7 +51,7 @@ from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Network, OwnCca, Scenario
 from fairc.words.ccas import Setting
 from fairc.words.ccas.resume import settings
-from fairc.words.own_modules import variant
+from fairc.words.kernel_modules import variant
 
 from .grid import NOBODY, Blueprint, seed_of_draws, with_hashes, with_rtts
 from .sampling import check_requests, sample_every_ns

@@ -1,5 +1,5 @@
-"""What metrics require of a configuration: the sampling interval of its flows, and what an entry's
-own `check` finds.
+"""Requirements of metrics on a configuration: the sampling interval of its flows, and the `check`
+of each entry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the seeds vary between repetitions, as text (measurement.md, rule 11)."""
+"""The text of what seeds vary between repetitions (measurement.md, rule 11)."""
 
 from __future__ import annotations
 

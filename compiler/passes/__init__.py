@@ -4,8 +4,8 @@ From the network, and from who talks to whom:
 
 unrolling   what varies over time, until the end of the cell
 extra_rtts  extra delay of some flows
-wiring      nodes, cables, interface names, addresses; hops: loss and delay as a netem; dynamics:
-            what changes over time
+wiring      nodes, cables, interface names, addresses; delay_nodes: loss and delay as a netem;
+            dynamics: what changes over time
 routing     static routes with path MTUs; the path, base RTT and bottleneck of every flow
 queues      limits in bytes or packets; each queue as a part of the plan (words/queues)
 flows       socket buffers, the deadline

@@ -28,7 +28,7 @@ def find_bottlenecks(wiring: Wiring, traffic: Traffic) -> dict[Egress, None]:
     """
     paths = [path for _, path in traffic]
     found = dict.fromkeys(path.bottleneck for path in paths if path.bottleneck)
-    first = {end for pep in wiring.network.peps for end in (pep.terminal, pep.gateway)}
+    first = {end for pair in wiring.network.proxies for end in pair.ends}
     first |= {node for node, kind in wiring.kinds.items() if kind == "host"}
     coming: dict[Egress, _Arrivals] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""Where packets are captured around a bottleneck's queue."""
+"""Captures of packets around the queue of a bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the paths of flows: time must pass, socket buffers, the deadline."""
+"""Consequences of the paths of flows: minimum durations, socket buffers, the deadline."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def losing_ns(scenario: Scenario, traffic: Traffic) -> Iterator[int]:
     """
     for flow, path in traffic:
         total = flow.workload.total_bytes(flow.connections)
-        if total is None or flow.transport == "udp" or scenario.network.peps:
+        if total is None or flow.transport == "udp" or scenario.network.proxies:
             continue
         passed = math.prod(1 - usual_loss(e.way) for e in path.data if e.part == "hop")
         packets = total / segment_bytes(path.mtu)

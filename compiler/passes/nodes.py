@@ -22,8 +22,8 @@ from typing import Literal
 
 from fairc.compiler import plan
 
+from .delay_nodes import transmits
 from .dynamics import is_steady
-from .hops import transmits
 from .routing import Traffic
 from .wiring import Egress, Wiring
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairc.cell.framing import ETHERNET
 from fairc.cell.hosts import KERNEL
 
-from .hops import transmits
+from .delay_nodes import transmits
 from .report import Report
 from .routing import Traffic
 

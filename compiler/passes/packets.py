@@ -1,4 +1,4 @@
-"""Whether the packets of flows fit their paths."""
+"""Checks that the packets of flows fit their paths."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def check_packets(traffic: Traffic, network: Network, report: Report) -> None:
     """
     for flow, path in traffic:
         transport, workload = flow.transport, flow.workload
-        peps = network.peps
-        if flow.options.discovers_mtu and (path.tunnels or peps):
+        proxies = network.proxies
+        if flow.options.discovers_mtu and (path.tunnels or proxies):
             report.reject(
                 "hidden-mtu",
                 f"`{flow.label}` cannot discover the MTU of its path",
                 flow.span,
                 "tunnels and proxies here answer no packet that is too large",
                 "leave `pmtu = discover` out: hosts then know it",
-                labels=tuple(Label(pep.span, "a proxy") for pep in peps) if peps else labels(path),
+                labels=tuple(Label(pair.span, "a proxy") for pair in proxies) or labels(path),
             )
         least = workload.quic_datagram_bytes or (QUIC_BYTES if transport == "quic" else 0)
         smallest = f"the smallest MTU on its path is {path.mtu} bytes"

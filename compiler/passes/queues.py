@@ -15,7 +15,7 @@ from fairc.dsl.core.values import Mixture, Quantity, Size
 from fairc.dsl.model import Direction, Queue
 from fairc.mechanisms.queues.discipline import SIZE, Limit, LinkQueue, together
 from fairc.mechanisms.queues.registry import QUEUES
-from fairc.words.own_modules import variant
+from fairc.words.kernel_modules import variant
 
 from .report import Report
 from .routing import RoutedPath

@@ -1,4 +1,4 @@
-"""Where the passes report what is wrong with a configuration."""
+"""The report of a pass: errors and warnings of a configuration."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def headers(way: Sequence[Egress], wiring: Wiring) -> list[int]:
     return found
 
 
-def room(way: Sequence[Egress], wiring: Wiring) -> list[int]:
+def fitting_bytes(way: Sequence[Egress], wiring: Wiring) -> list[int]:
     """Return the largest packet that fits through each egress of a way, what tunnels add to it left
     out, bytes.
     """
@@ -336,7 +336,7 @@ def _routed(
     added = dict(zip(data, headers(data, wiring), strict=True))
     tunnels = (wiring.ends[egress].tunnel for egress in egresses if egress in wiring.ends)
     return RoutedPath(
-        mtu=max(LEAST_MTU, min(min(room(way, wiring)) for way in ways)),
+        mtu=max(LEAST_MTU, min(min(fitting_bytes(way, wiring)) for way in ways)),
         rate_bps=slowest.rate_bps if slowest else 0,
         base_rtt_ns=sum([egress.delay_ns for egress in egresses]),
         server=server,
@@ -382,8 +382,8 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             egress = egress if end is None else end.into
             if home.address != wiring.peer(egress).address:  # else it is the neighbour
                 add(name, f"{home.address}/32", egress)
-    for pep in wiring.network.peps:
-        for node, other in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
+    for pair in wiring.network.proxies:
+        for node, other in (pair.ends[::-1], pair.ends):
             across = between(wiring, node, other)
             last = wiring.peer(across[-1])
             for egress in across:
@@ -401,7 +401,7 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
                 add(first.node, f"{home.address}/32", first, source=source)
             if flow.options.discovers_mtu:
                 continue
-            carried, largest = headers(way, wiring), room(way, wiring)
+            carried, largest = headers(way, wiring), fitting_bytes(way, wiring)
             for number, egress in enumerate(way):
                 mtu = min(largest[number:]) if number else path.mtu
                 if carried[number] or wiring.kinds[egress.node] == "hop":

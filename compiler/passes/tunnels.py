@@ -9,7 +9,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Tunnel
 
 from .report import Report
-from .routing import LEAST_MTU, RoutedPath, Traffic, between, headers, room
+from .routing import LEAST_MTU, RoutedPath, Traffic, between, fitting_bytes, headers
 from .wiring import Egress, Wiring
 
 
@@ -33,7 +33,7 @@ def tunnels(
                 "name two routers that flows pass one after the other",
             )
         if crossing:
-            _check_room(wiring, tunnel, crossing, report)
+            _check_sizes(wiring, tunnel, crossing, report)
     for _, path in everything:
         _check_readers(wiring, path, report)
     return tuple(_lowered(wiring, tunnel) for tunnel in wiring.network.tunnels if wiring.ends)
@@ -59,7 +59,7 @@ def _lowered(wiring: Wiring, tunnel: Tunnel) -> plan.Tunnel:
     )
 
 
-def _check_room(
+def _check_sizes(
     wiring: Wiring, tunnel: Tunnel, crossing: Sequence[RoutedPath], report: Report
 ) -> None:
     """Refuse a tunnel whose packets are larger than what it leads over, or that leaves none of the
@@ -85,7 +85,9 @@ def _check_room(
             labels=(Label(tunnel.header_given, "what it adds"),),
         )
         return
-    smallest = min(min(room(way, wiring)) for path in crossing for way in (path.data, path.acks))
+    smallest = min(
+        min(fitting_bytes(way, wiring)) for path in crossing for way in (path.data, path.acks)
+    )
     if smallest < LEAST_MTU:
         report.reject(
             "tunnel-above-mtu",
@@ -134,14 +136,14 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     labels=label,
                     help="thin them on a link in front of the tunnel, or write `acks = all`",
                 )
-        for pep in wiring.network.peps:
-            ends = ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway))
+        for pair in wiring.network.proxies:
+            ends = (pair.ends, pair.ends[::-1])
             across = {egress for a, b in ends for egress in between(wiring, a, b)}
             if not across.isdisjoint(hidden):
                 report.reject(
                     "pep-in-tunnel",
-                    f"the proxies of `{pep.name}` split TCP connections, here inside of a tunnel",
-                    pep.span,
+                    f"the proxies of `{pair.name}` split TCP connections, here inside of a tunnel",
+                    pair.span,
                     labels=label,
                     help="let the tunnel end in front of their link, or write `mode = none`",
                 )

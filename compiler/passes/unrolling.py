@@ -1,4 +1,4 @@
-"""What varies over time, until the end of a cell: recordings and events of each link as changes of
+"""Unrolling of variation until the end of a cell: recordings and events of each link as changes of
 its rate, and of its delay, loss and reordering.
 
 Four values vary, each for itself: a recording holds until something is set for good, which follows

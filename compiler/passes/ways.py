@@ -80,8 +80,11 @@ def _refused(flow: Flow, routing: Routing, has_detours: bool, report: Report) ->
         found = "Multipath TCP, which has the paths of its hosts' links", None
     elif network.tunnels:
         found = "tunnels, which routers choose", Label(network.tunnels[0].span, "a tunnel")
-    elif network.peps:
-        found = "proxies, which take what is routed to them", Label(network.peps[0].span, "a proxy")
+    elif network.proxies:
+        found = (
+            "proxies, which take what is routed to them",
+            Label(network.proxies[0].span, "a proxy"),
+        )
     elif has_detours:
         found = "links between routers that go down, around which routers move all traffic", None
     elif flow.via is None and flow.way_of == "ports" and _opens_several(flow):

@@ -32,8 +32,8 @@ from fairc.cell.links import Impairment
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network, Tunnel
 
+from .delay_nodes import is_changed, netem_of
 from .dynamics import rate_changes
-from .hops import hop, is_changed
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
@@ -127,7 +127,7 @@ class Wiring:
         self.egresses: dict[str, list[Egress]] = {node.name: [] for node in network.nodes}
         self.cables: list[plan.Cable] = []
         self._peers: dict[Egress, Egress] = {}
-        proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
+        proxied = {frozenset(pair.ends) for pair in network.proxies}
         for index, link in enumerate(network.links):
             self._add_link(index, link, frozenset((link.a, link.b)) in proxied)
         self.tunnels: dict[str, list[TunnelEnd]] = {}
@@ -251,7 +251,7 @@ class Wiring:
             if way.rate_bps:
                 changes, repeat_ns = rate_changes(way)
         elif part == "hop":
-            impairment, changes = hop(way)
+            impairment, changes = netem_of(way)
             ecn = None if arriving.ecn == "none" else arriving.ecn
             dscp = arriving.dscp
             losses = arriving.chosen

@@ -1,4 +1,4 @@
-"""What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
+"""Targets of `fairc compile`: a module each, listed in `TARGETS`.
 
 A target writes something for every cell (`begin`), something for the whole plan (`finish`), or
 both. `index` lists what is emitted for cells.

@@ -1,4 +1,4 @@
-"""Where fairc keeps what it has built."""
+"""The folder in which fairc keeps what it has built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is declared with an index, loops or a condition: its instances in a configuration.
+"""Instances of statements with an index, loops or a condition in a configuration.
 
     flow f[i] for i in 1..n when n > 1 { ... }
 

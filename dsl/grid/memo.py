@@ -1,4 +1,4 @@
-"""What depends on some swept names alone: computed once for equal values of them."""
+"""Results that depend on some swept names alone, computed once for equal values of them."""
 
 from __future__ import annotations
 

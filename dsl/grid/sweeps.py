@@ -24,7 +24,7 @@ from .memo import Memo
 from .sampling import Bindings, Point, Sample, shuffled
 
 CELL_LIMIT = 10_000_000
-"""More cells than this are a slip: a cell takes seconds, and this many take a year."""
+"""More cells than this are a mistake: a cell takes seconds, and this many take a year."""
 
 AXIS_LIMIT = 50
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Trace,
         Transmit,
     )
-    from .network import Link, Network, Node, Pep, Tunnel
+    from .network import Link, Network, Node, Proxies, Tunnel
     from .queues import Queue
     from .requests import Input, MetricRequest
     from .scenarios import Configuration, Count, Scenario
@@ -59,7 +59,7 @@ __all__ = [
     "OwnCca",
     "Page",
     "Path",
-    "Pep",
+    "Proxies",
     "Queue",
     "Recording",
     "Recordings",
@@ -83,7 +83,7 @@ _HOMES = {
         ),
         "links",
     ),
-    **dict.fromkeys(("Link", "Network", "Node", "Pep", "Tunnel"), "network"),
+    **dict.fromkeys(("Link", "Network", "Node", "Proxies", "Tunnel"), "network"),
     "Queue": "queues",
     **dict.fromkeys(("Input", "MetricRequest"), "requests"),
     **dict.fromkeys(("Configuration", "Count", "Scenario"), "scenarios"),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Size
 
 from .links import Direction
 
@@ -35,24 +34,28 @@ class Node:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Pep:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxies:
     """Two proxies that split TCP connections, at both ends of the link between two routers.
 
+    kind: what the file calls them.
     terminal: on the clients' side.
     gateway: on the servers'.
-    cca: of the connections between them, of which `connections` are opened in advance.
-    window: the initial window of each.
+    cca: of the connections between them.
     """
 
+    kind: str
     name: str
     terminal: str
     gateway: str
     cca: str
     cca_parameters: Mapping[str, int | float | bool | str]
-    connections: int
-    window: Size
     span: Span
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The routers where they run."""
+        return self.terminal, self.gateway
 
 
 TunnelEcn = Literal["copy", "clear"]
@@ -91,7 +94,7 @@ class Network:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     span: Span
-    peps: tuple[Pep, ...] = ()
+    proxies: tuple[Proxies, ...] = ()
     pairs: bool = False
     own: tuple[Link, ...] = ()
     tunnels: tuple[Tunnel, ...] = ()

@@ -253,7 +253,7 @@ class Workload(ABC):
         """Yield what makes no sense about it; at: where it is written."""
         return iter(())
 
-    def unsplittable(self, flow: Flow, pep: str) -> Iterator[Diagnostic]:
+    def unsplittable(self, flow: Flow, proxies: str) -> Iterator[Diagnostic]:
         """Yield why a pair of proxies cannot split the connections of its flow."""
         return iter(())
 

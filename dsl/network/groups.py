@@ -99,7 +99,7 @@ def expand(
             links += _copies(network, names)
     kept = [node for node in network.nodes if node.name not in gone]
     return model.Network(
-        (*kept, *added), tuple(links), network.span, network.peps, tunnels=network.tunnels
+        (*kept, *added), tuple(links), network.span, network.proxies, tunnels=network.tunnels
     )
 
 
@@ -211,7 +211,7 @@ def network_on_machine(network: model.Network) -> model.Network:
     Raises CompileError for two nodes with one name.
     """
     names = {node.name: on_machine(node.name) for node in network.nodes}
-    devices = [p.name for p in network.peps] + [tunnel.name for tunnel in network.tunnels]
+    devices = [pair.name for pair in network.proxies] + [tunnel.name for tunnel in network.tunnels]
     if all(on_machine(name) == name for name in (*names, *devices)):
         return network
     first: dict[str, model.Node] = {}
@@ -230,14 +230,14 @@ def network_on_machine(network: model.Network) -> model.Network:
         network,
         nodes=tuple(replace(node, name=names[node.name]) for node in network.nodes),
         links=tuple(_link_on_machine(link, names) for link in network.links),
-        peps=tuple(
+        proxies=tuple(
             replace(
-                pep,
-                name=on_machine(pep.name),
-                terminal=names[pep.terminal],
-                gateway=names[pep.gateway],
+                pair,
+                name=on_machine(pair.name),
+                terminal=names[pair.terminal],
+                gateway=names[pair.gateway],
             )
-            for pep in network.peps
+            for pair in network.proxies
         ),
         tunnels=tuple(
             replace(tunnel, name=on_machine(tunnel.name), a=names[tunnel.a], b=names[tunnel.b])

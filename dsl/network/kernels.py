@@ -1,11 +1,11 @@
-"""What the links of a network need of a custom kernel."""
+"""Requirements of links on a custom kernel."""
 
 from __future__ import annotations
 
 from fairc.dsl import model
 from fairc.dsl.core.problems import Gather, fail
 from fairc.mechanisms.queues.registry import QUEUES
-from fairc.words.ccas.own_kernels import KernelWords
+from fairc.words.ccas.custom_kernels import KernelWords
 
 RADIO = "radio"
 """The kernel's discipline of media and of repeated losses."""

@@ -20,7 +20,7 @@ def place_devices(
     layers: Sequence[Layer],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
-    peps: Sequence[model.Pep],
+    proxies: Sequence[model.Proxies],
 ) -> tuple[model.Link, ...]:
     """Return the links with a topology's devices placed on their directions, each with a name.
 
@@ -46,18 +46,20 @@ def place_devices(
             with gather.attempt():
                 _unlike(entry, block, names)
                 _place(entry, block, nodes, ways)
-    for pep in peps:
-        for place in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
+    for pair in proxies:
+        for place in ((pair.gateway, pair.terminal), pair.ends):
             found = ways[place].device
             if found is not None:
                 entry = entries[found.noun]
                 with gather.attempt():
                     fail(
                         entry.between_proxies.code,
-                        f"a {found.noun} is between the proxies of `{pep.name}`",
+                        f"a {found.noun} is between the proxies of `{pair.name}`",
                         found.span,
                         labels=(
-                            Label(pep.span, "the proxies split the connections that it would read"),
+                            Label(
+                                pair.span, "the proxies split the connections that it would read"
+                            ),
                         ),
                         help=entry.between_proxies.help,
                     )

@@ -40,7 +40,7 @@ from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
 from .impairments import impairment_of
 from .link_devices import place_devices
-from .peps import peps
+from .proxies import proxies
 from .tunnels import tunnels
 
 Report = Callable[[Diagnostic], None]
@@ -109,13 +109,13 @@ def build_network(
     own = tuple(link for link in paired if link not in links)
     with gather.attempt():
         _refuse_devices(own)
-    pairs: tuple[model.Pep, ...] = ()
+    pairs: tuple[model.Proxies, ...] = ()
     carried: tuple[model.Tunnel, ...] = ()
     if not gather.found:
         with gather.attempt():
             carried = tunnels(layers, nodes)
         with gather.attempt():
-            pairs = peps(layers, nodes, links)
+            pairs = proxies(layers, nodes, links)
         with gather.attempt():
             links = place_devices(layers, nodes, links, pairs)
     body, _ = layers[0]

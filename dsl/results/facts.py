@@ -1,4 +1,4 @@
-"""What figures and claims are checked against."""
+"""Facts about an experiment, against which figures and claims are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slips with `=`: a service behind the loops of a flow, and a condition that compares."""
+"""Typos with `=`: a service behind the loops of a flow, and a condition that compares."""
 
 from __future__ import annotations
 

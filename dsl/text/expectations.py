@@ -1,4 +1,4 @@
-"""What a parser has read and expects, in the user's terms."""
+"""The words for what a parser has read and expects, in the user's terms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The canonical layout of a file, for `fairc fmt`: tokens and comments printed again.
 
 Line breaks are the author's, as are the words and their order; everything between them follows
-rules (docs/learn/language.md, "Layout"). A gap that lines something up with the line above or below
+rules (docs/learn/language/layout.md). A gap that lines something up with the line above or below
 stays, so tables stay tables.
 """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.model import Flow, Pep
+from fairc.dsl.model import Flow, Proxies
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS
 
 Place = tuple[str | None, ...]
@@ -81,15 +81,15 @@ PATHS = Shared(
 )
 
 
-def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
+def check_sharing(flows: Sequence[Flow], proxies: Sequence[Proxies] = ()) -> None:
     """Raise CompileError for flows (and proxies) that want different values of what they share.
 
     flows: as declared; those of a group of users share no host with any other flow.
     """
     gather = Gather()
-    known: dict[tuple[Shared, Place], tuple[object, Flow | Pep]] = {}
-    users: list[Flow | Pep] = [flow for flow in flows if flow.transport in ("tcp", "web")]
-    for flow in (*users, *peps):
+    known: dict[tuple[Shared, Place], tuple[object, Flow | Proxies]] = {}
+    users: list[Flow | Proxies] = [flow for flow in flows if flow.transport in ("tcp", "web")]
+    for flow in (*users, *proxies):
         for shared, place, value in _claims(flow):
             first, owner = known.setdefault((shared, place), (value, flow))
             if first != value:
@@ -105,8 +105,8 @@ def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
     gather.finish()
 
 
-def _claims(flow: Flow | Pep) -> Iterator[Claim]:
-    if isinstance(flow, Pep):
+def _claims(flow: Flow | Proxies) -> Iterator[Claim]:
+    if isinstance(flow, Proxies):
         yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
         return
     if flow.own_cca is not None and flow.own_cca.is_module:

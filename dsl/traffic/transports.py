@@ -26,8 +26,8 @@ from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
 from fairc.words.ccas import Cca as CcaWords
 from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
+from fairc.words.ccas.custom_kernels import KernelWords, with_cca
 from fairc.words.ccas.module import own_module
-from fairc.words.ccas.own_kernels import KernelWords, with_cca
 from fairc.words.ccas.resume import RESUME, window_of
 from fairc.words.sizes import whole_bytes
 from fairc.words.transports import BACKUP, IDLE_TIMEOUT, PATHS, QLOG, image_of

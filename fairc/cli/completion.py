@@ -1,4 +1,4 @@
-"""What a shell offers after TAB: metrics and swept names of the run that a command line names.
+"""Completion after TAB: metrics and swept names of the run that a command line names.
 
 They are read from its plan as JSON: no model, no table, so a shell has them in 0.1 s.
 """

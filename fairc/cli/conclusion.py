@@ -1,4 +1,4 @@
-"""What a run ends with: its tables, its report, and how it went."""
+"""The end of `fairc run`: tables, the report, and a summary."""
 
 from __future__ import annotations
 

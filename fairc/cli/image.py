@@ -16,14 +16,14 @@ from fairc.compiler.binary import find_endpoints
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
-from fairc.runtime.uml import confinement, kernel, own, package_images, source_offer
+from fairc.runtime.uml import confinement, custom_kernel, kernel, package_images, source_offer
 from fairc.runtime.uml.source import Own, config_fault, recipe_hash, source_fault
 from fairc.runtime.vm import image as images
 from fairc.runtime.vm import portable, recipe, shipped, snapshot
 from fairc.runtime.vm.portable import Part
 from fairc.runtime.vm.recipe import Variant
-from fairc.words.ccas.own_kernels import NAME, STANDARD
-from fairc.words.ccas.own_kernels import built as own_kernels
+from fairc.words.ccas.custom_kernels import NAME, STANDARD
+from fairc.words.ccas.custom_kernels import built as custom_kernels
 
 from . import console
 from .failures import Status, UsageError
@@ -56,7 +56,7 @@ def build(
     _check_kernel(engine, tree, name, patches, config)
     if name is not None:
         root = images.build(recipe.UML, console.say)
-        found = own.build(Own(name, tree, patches, config), root, console.say)
+        found = custom_kernel.build(Own(name, tree, patches, config), root, console.say)
         console.result(f"{found.folder}: kernel {name}, Linux {found.version}, of the engine uml")
         return
     usual = usual_image(engine)
@@ -160,7 +160,7 @@ def info(engine: str) -> int:
             ("sha256", built.sha256),
         ):
             console.result(f"{label:<8}{value}")
-    for own_kernel in own_kernels():
+    for own_kernel in custom_kernels():
         for label, value in (
             ("kernel", f"{own_kernel.name}, Linux {own_kernel.version}, of the engine uml"),
             ("sha256", own_kernel.sha256),

@@ -13,7 +13,7 @@ from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import counted, size
 from fairc.runtime.report.advice import comparing, settling
 from fairc.runtime.run.progress import duration
-from fairc.words.repetitions import looks
+from fairc.words.repetitions import interim_analyses
 
 from . import console
 from .sources import compiled, show_warnings
@@ -72,7 +72,7 @@ def outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[s
     estimate.extrapolate(count.cells)
     solo = _of_baselines(compilation, jobs, choice.engine)
     ends = experiment.precision
-    taken = looks(ends.least, experiment.repeat) if ends else (experiment.repeat,)
+    taken = interim_analyses(ends.least, experiment.repeat) if ends else (experiment.repeat,)
     # If a precision ends the repetitions: the cost if they end at the first look.
     least = Estimate(jobs, choice.engine)
     for cell, _ in cells:

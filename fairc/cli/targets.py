@@ -1,4 +1,4 @@
-"""What `fairc run` takes (a file or a compiled plan), and which engine may run it."""
+"""The argument of `fairc run` (a file or a compiled plan), and the engine that may run it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
 from fairc.runtime.engines import kind_of
-from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages, RunsOwnPrograms
+from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages, RunsUserPrograms
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan, runs_in
 
@@ -184,7 +184,7 @@ class Allowed:
             engine.allow_images = True
         if self.modules and isinstance(engine, LoadsModules):
             engine.allow_modules = True
-        if self.programs and isinstance(engine, RunsOwnPrograms):
+        if self.programs and isinstance(engine, RunsUserPrograms):
             engine.allow_programs, engine.program_files = True, spec
 
 

@@ -1,4 +1,4 @@
-"""Where in a text the cursor is: its block, its key, its call.
+"""The place of the cursor in a text: its block, its key, its call.
 
 It works on text that does not parse, as text does while it is typed.
 """

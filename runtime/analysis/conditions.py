@@ -1,4 +1,4 @@
-"""How transports may differ apart from their congestion control (measurement.md, rule 6).
+"""Differences between transports apart from their congestion control (measurement.md, rule 6).
 
 Each condition is given for every flow: as the endpoints report it if they do, else as planned or as
 the implementation is known to behave; for page loads, for each transport that they ran over. A

@@ -1,10 +1,9 @@
-"""How accurate an engine is: a fixed suite of cells, compared with theory.
+"""Calibration of an engine: a fixed suite of cells, compared with theory.
 
 suite/*.fexp   what is run: ordinary experiments
 cases          CASES: each experiment of the suite, and what is read from its cells
 network        readings of the network: rate, delay, loss, buffer
 transport      readings of Reno against its theory: windows, fairness, slow start
-programs       readings of iperf3 compared with the endpoints
 reading        one reading: measured, expected, and the accepted range
 suite          runs the suite on an engine
 table          a calibration as text, Markdown and JSON

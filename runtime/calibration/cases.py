@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import network, programs, queueing, transfers, transport
+from . import network, queueing, transfers, transport
 from .reading import Read
 
 FOLDER = Path(__file__).parent / "suite"
@@ -48,5 +48,5 @@ CASES: tuple[Case, ...] = (
     Case("slow_start", transport.slow_start),
     Case("many", network.trusted),
     Case("gigabit", network.rate, network.exact_rate, fast=True),
-    Case("iperf3", programs.iperf3),
+    Case("iperf3", transfers.iperf3),
 )

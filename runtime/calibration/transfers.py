@@ -1,5 +1,5 @@
-"""Readings of short transfers against store and forward, packet by packet: no queue, no loss, slow
-start.
+"""Readings of transfers: short ones against store and forward, packet by packet (no queue, no loss,
+slow start), and iperf3 against the endpoints.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from fairc.cell.frames import segment_bytes
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.paths import Paths, Place
+from fairc.runtime.metrics import goodput
 
 from .reading import Reading, near
 
@@ -18,6 +19,7 @@ SYN = 14 + 20 + 40
 REQUEST = HEADERS + 16  # endpoints/src/request.rs
 INITIAL_WINDOW = 10
 WITHIN_S, WITHIN_SHARE = 0.1e-3, 1e-3
+GOODPUT_SHARE = 0.01
 LATE_S = 5e-3
 """What handshake, request and answers cost where computing takes time."""
 
@@ -97,3 +99,27 @@ def completion(
 def exact_completion(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the same where computing takes no time."""
     return completion(setting, cells, late_s=0.0)
+
+
+def iperf3(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Read the goodput of iperf3, against that of the endpoints on the same path.
+
+    Flows come in pairs: `NAME_own` and `NAME_iperf3`.
+    """
+    for cell in cells:
+        flows = {flow.name: flow for flow in cell.flows}
+        for name in (name.removesuffix("_own") for name in flows if name.endswith("_own")):
+            own, other = (
+                goodput.of_flow(cell, flows[f"{name}_{program}"]).value
+                for program in ("own", "iperf3")
+            )
+            expected = float("nan") if own is None else own
+            yield near(
+                f"goodput of iperf3 over {name.upper()}",
+                setting,
+                float("nan") if other is None else other,
+                expected,
+                within=GOODPUT_SHARE * expected,
+                unit="bit/s",
+                source="the endpoints, on the same path",
+            )

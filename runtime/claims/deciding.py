@@ -113,13 +113,13 @@ class ClaimVerdict:
 class Decision:
     """All claims of a run. pairs: how many intervals hold simultaneously; level: of each of them.
 
-    at_looks: whether they are also valid at every interim analysis of a range of repetitions.
+    at_interim: whether they are also valid at every interim analysis of a range of repetitions.
     """
 
     claims: tuple[ClaimVerdict, ...]
     pairs: int
     level: float
-    at_looks: bool = False
+    at_interim: bool = False
 
     def of(self, verdict: Verdict) -> tuple[ClaimVerdict, ...]:
         """Return the claims with a verdict."""

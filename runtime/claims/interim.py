@@ -1,4 +1,4 @@
-"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end
+"""The claims that an interim analysis leaves undecided: a range of repetitions may end
 once there are none.
 
 The intervals are those of the final verdicts (deciding.py): at the end of a range both use the same
@@ -16,8 +16,8 @@ from .deciding import undecided
 from .values import Row, Values
 
 
-class Looks:
-    """Decides the claims of a plan at each look.
+class InterimClaims:
+    """Decides the claims of a plan at each interim analysis.
 
     bindings: configuration -> its swept values, for all that take part. Claims are examined only in
     these; a claim about none of them, or about the mean or a share of more than them, is left out.

@@ -1,4 +1,4 @@
-"""How many repetitions would decide an undecided claim with a power of 80 %, as a range.
+"""The number of repetitions that would decide an undecided claim with a power of 80 %, as a range.
 
 The share p of values beyond the bound determines how soon order statistics pass it: n repetitions
 decide with probability P(Binomial(n, p) reaches the rank). p is estimated from the available

@@ -1,4 +1,4 @@
-"""Whether the medians of a unit rise, or fall, along a swept name.
+"""Trends: the medians of a unit rise, or fall, along a swept name.
 
     common draws          Page's test, repetition by repetition
     independent samples   the Jonckheere-Terpstra test

@@ -174,7 +174,7 @@ def summed_up(decision: Decision) -> str:
 
 def level_text(decision: Decision) -> str:
     """Return the level of each interval, as text."""
-    looks = " at every interim analysis" if decision.at_looks else ""
+    looks = " at every interim analysis" if decision.at_interim else ""
     if decision.pairs == 1:
         return f"its interval is at 95 %{looks and ', valid' + looks}"
     trends = any(decided.claim.form == "trend" for decided in decision.claims)

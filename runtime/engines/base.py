@@ -131,7 +131,7 @@ class LoadsModules(Protocol):
 
 
 @runtime_checkable
-class RunsOwnPrograms(Protocol):
+class RunsUserPrograms(Protocol):
     """An engine that runs programs of the user's own, when it is allowed to.
 
     allow_programs: whether it is. program_files: the folder with the files of the plan.

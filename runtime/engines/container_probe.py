@@ -1,4 +1,4 @@
-"""What the kernel offers a container: each feature is tried out in one."""
+"""A probe of the kernel for containers: each feature is tried out in one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine offers each engine, what to install, and whether what is there is whole."""
+"""`fairc doctor`: what this machine offers each engine, what to install, and damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine's kernel and programs can do for a cell; each thing is tried once."""
+"""Capabilities of this machine's kernel and programs; each is tried once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where calibrations are kept, so that the locks of later runs can refer to them."""
+"""The store of calibrations, to which the locks of later runs refer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a cell's script ended, from its artefacts."""
+"""The end of a cell's script, read from its artefacts."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ from fairc.runtime.host import bounds, cores, faults, supervisor
 from fairc.runtime.uml import (
     bytecode,
     confinement,
+    custom_kernel,
     image_roots,
     kernel,
     machine,
     memory,
     modules,
-    own,
     own_programs,
     source,
     trial,
@@ -123,8 +123,8 @@ class UmlEngine:
         with self._lock:
             sha256 = cell.kernel.sha256
             if sha256 not in self._own:
-                found = own.require(cell.kernel.name, sha256)
-                self._own_versions |= own.versions(cell.kernel.name, found)
+                found = custom_kernel.require(cell.kernel.name, sha256)
+                self._own_versions |= custom_kernel.versions(cell.kernel.name, found)
                 self._own[sha256] = found
             return self._own[sha256]
 

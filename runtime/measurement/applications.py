@@ -1,6 +1,4 @@
-"""What users of a flow's applications saw: videos that play and stall, requests and their
-answers.
-"""
+"""Applications as their users saw them: videos that play and stall, requests and their answers."""
 
 from __future__ import annotations
 

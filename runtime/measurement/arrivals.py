@@ -1,4 +1,6 @@
-"""What a page load's connections had received over time, from the capture at the client itself."""
+"""Bytes that a page load's connections had received over time, from the capture at the client
+itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the changes of links were carried out, and what applied when."""
+"""Times at which changes of links were carried out, and what applied when."""
 
 from __future__ import annotations
 

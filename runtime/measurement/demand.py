@@ -1,4 +1,4 @@
-"""What a flow of a plan wants on the wire."""
+"""The demand of a flow of a plan, on the wire."""
 
 from __future__ import annotations
 

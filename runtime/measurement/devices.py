@@ -1,4 +1,4 @@
-"""What devices left behind: what the rest of the measurement asks of each of them."""
+"""Records of devices: what the rest of the measurement asks of each of them."""
 
 from __future__ import annotations
 

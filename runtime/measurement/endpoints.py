@@ -1,4 +1,4 @@
-"""What the endpoints of a flow wrote, as arrays: progress of the client, samples of the server."""
+"""Events of the endpoints of a flow as arrays: progress of the client, samples of the server."""
 
 from __future__ import annotations
 

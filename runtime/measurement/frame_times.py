@@ -1,4 +1,4 @@
-"""How long the kernel lets a frame last on a link: htb, tbf and policers multiply, netem divides.
+"""Transmission times of frames in the kernel: htb, tbf and policers multiply, netem divides.
 
 Both count whole nanoseconds, rounded down. To divide by a rate, htb, tbf and policers multiply by a
 number of 32 bits and shift (Linux, net/sched/sch_generic.c, psched_ratecfg_precompute;

@@ -1,4 +1,4 @@
-"""Where packets go in a plan's network: routes, data paths, and max-min fair shares."""
+"""Paths of packets in a plan's network: routes, data paths, and max-min fair shares."""
 
 from __future__ import annotations
 

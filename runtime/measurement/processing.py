@@ -1,5 +1,5 @@
-"""What packets pass on their way besides queues: the netems of hosts, transmitters and hops, as tc
-reported them.
+"""Netems of hosts, transmitters and delay nodes, which packets pass besides queues, as tc reported
+them.
 """
 
 from __future__ import annotations

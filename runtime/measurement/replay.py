@@ -1,4 +1,4 @@
-"""What a drop-tail queue did with packets that are alike: which of them it can have dropped.
+"""A replay of drop-tail queues with packets that are alike: which of them it can have dropped.
 
 A drop-tail queue drops a packet if, and only if, it does not fit. So for each instant it is known
 how many of the packets that are alike can have been queued by then: not so many that the queue

@@ -1,4 +1,4 @@
-"""Which packets belong to a flow."""
+"""The selection of a flow's packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long slow start takes in theory, end to end: what page loads are compared with."""
+"""The duration of slow start in theory, end to end, with which page loads are compared."""
 
 from __future__ import annotations
 

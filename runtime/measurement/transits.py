@@ -1,4 +1,4 @@
-"""How long the datagrams of a UDP flow were on their way, as its client saw them."""
+"""Transit times of the datagrams of a UDP flow, as its client saw them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What is computed from a measured cell: one module per metric, named as the metric is in the
-language.
+"""Metrics of a measured cell: one module per metric, named as the metric is in the language.
 
 `base` defines what a metric is; each metric's module ends with its METRIC, and METRICS lists them.
 """

@@ -1,4 +1,4 @@
-"""What a metric is: a name, the values it gives with their units, and how they are computed."""
+"""Metrics: a name, the values with their units, and the function that computes them."""
 
 from __future__ import annotations
 

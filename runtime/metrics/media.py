@@ -1,4 +1,4 @@
-"""What the metrics of media share: which frames they count, and why they have none.
+"""Shared by metrics of media: which frames they count, and why they have none.
 
 `kind` says which frames: those of the video where there is one, else of the audio. `way` says
 whose: `down`, from the server to the client, or `up`. Frames count that were captured while the

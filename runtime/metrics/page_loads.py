@@ -1,4 +1,4 @@
-"""What the metrics of page loads share: one value for each load of each flow that loads pages.
+"""Shared by metrics of page loads: one value for each load of each flow that loads pages.
 
 A user waits for ever for a load that failed: leaving it out would count the lucky loads alone.
 """

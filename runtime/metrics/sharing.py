@@ -1,4 +1,4 @@
-"""What the metrics of sharing a bottleneck have in common: who competes, when, and for what share.
+"""Shared by metrics of a bottleneck's sharing: who competes, when, and for what share.
 
 x, throughout: the throughput of a session over its max-min fair throughput, so that sessions behind
 different bottlenecks can be compared; in IP bytes at the bottleneck's exit, apportioned by

@@ -1,4 +1,4 @@
-"""What the metrics of videos share: a number of each video of a flow, and their mean."""
+"""Shared by metrics of videos: a number of each video of a flow, and their mean."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What `fairc verify PACK` answers: what was proved, of how much, and a row for each thing that was
-checked.
+"""The answer of `fairc verify PACK`: what was proved, of how much, and a row for each thing that
+was checked.
 """
 
 from __future__ import annotations

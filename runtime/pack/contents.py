@@ -1,4 +1,4 @@
-"""What goes into a pack: a run as `rebuilding` builds it, the emitted programs, and what explains
+"""The contents of a pack: a run as `rebuilding` builds it, the emitted programs, and what explains
 both.
 """
 

@@ -32,7 +32,7 @@ def finished(store: Store) -> Iterator[tuple[Cell, Path]]:
         return
     there = list(store.ran())
     last = {
-        configuration: ending.look
+        configuration: ending.repetitions
         for ending in _endings(store, there)
         for configuration in ending.configurations
         if ending.why != "unfinished"
@@ -54,7 +54,7 @@ def needed(store: Store) -> Iterator[Cell]:
     if store.plan.precision is None:
         yield from store.cells()
         return
-    last = {name: ending.look for ending in endings(store) for name in ending.configurations}
+    last = {name: ending.repetitions for ending in endings(store) for name in ending.configurations}
     yield from with_baselines(store.cells, lambda cell: cell.repetition <= last[cell.configuration])
 
 

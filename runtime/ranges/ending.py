@@ -1,4 +1,4 @@
-"""Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at
+"""The end of ranges of repetitions: at the first interim analysis with every goal reached, or at
 the last one.
 
 A goal is a value that is to be precise enough, or that all claims are decided
@@ -16,12 +16,12 @@ from typing import Literal
 
 from fairc.compiler.plan import Goal, Plan
 from fairc.dsl.model.metric_names import request_label
-from fairc.runtime.claims.interim import Looks
+from fairc.runtime.claims.interim import InterimClaims
 from fairc.runtime.metrics.registry import full_name
 from fairc.runtime.repetitions.reading import CellValues, Measure
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.statistics.sequential import imprecision
-from fairc.words.repetitions import looks
+from fairc.words.repetitions import interim_analyses
 
 Why = Literal["reached", "used up", "unfinished"]
 
@@ -43,8 +43,8 @@ class ImpreciseValue:
 
 
 @dataclass(frozen=True, slots=True)
-class LookResult:
-    """The result of an interim analysis ("look"), which ends a range if nothing is left.
+class InterimResult:
+    """The result of an interim analysis, which ends a range if nothing is left.
 
     imprecise: values that are not precise enough. undecided: texts of undecided claims.
     """
@@ -62,15 +62,17 @@ class LookResult:
 class Ending:
     """Where the repetitions of configurations that are compared ended, and why.
 
-    values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished
-    range the look whose cells are not all there. result: of the last look.
+    values: of the names behind `per`.
+    repetitions: their number at the end; of an unfinished range that of the interim analysis whose
+    cells are not all there.
+    result: of the last interim analysis.
     """
 
     values: tuple[str, ...]
     configurations: tuple[str, ...]
-    look: int
+    repetitions: int
     why: Why
-    result: LookResult = LookResult()
+    result: InterimResult = InterimResult()
 
 
 class StoppingRule:
@@ -82,7 +84,7 @@ class StoppingRule:
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
         assert plan.precision is not None
-        self._claims = Looks(plan, bindings) if plan.precision.claims else None
+        self._claims = InterimClaims(plan, bindings) if plan.precision.claims else None
         self._goals = tuple((full_name(goal.metric), goal) for goal in plan.precision.goals)
         terms = (term for claim in plan.claims for term in claim.terms) if self._claims else ()
         self.metrics: Sequence[str] = tuple(
@@ -93,7 +95,7 @@ class StoppingRule:
         self._measured = (*plan.measure, *plan.implied)
         self._bindings = bindings
         self._repeated = repeated(plan)
-        self.looks = looks(plan.precision.least, plan.repeat)
+        self.interim = interim_analyses(plan.precision.least, plan.repeat)
         groups: dict[tuple[str, ...], list[str]] = {}
         for configuration, values in bindings.items():
             key = tuple(values[name] for name in plan.precision.per)
@@ -107,22 +109,22 @@ class StoppingRule:
 
     def _ending(self, values: tuple[str, ...], found: Mapping[str, list[CellValues]]) -> Ending:
         members = tuple(self.groups[values])
-        result = LookResult()
-        for look in self.looks:
+        result = InterimResult()
+        for n in self.interim:
             there = {
-                name: [c for c in found.get(name, ()) if c.outcome.repetition <= look]
+                name: [c for c in found.get(name, ()) if c.outcome.repetition <= n]
                 for name in members
             }
-            if any(len(cells) < look for cells in there.values()):
-                return Ending(values, members, look, "unfinished", result)
-            result = self.look([cell for cells in there.values() for cell in cells])
+            if any(len(cells) < n for cells in there.values()):
+                return Ending(values, members, n, "unfinished", result)
+            result = self.examine([cell for cells in there.values() for cell in cells])
             if result.is_reached:
-                return Ending(values, members, look, "reached")
-        return Ending(values, members, self.looks[-1], "used up", result)
+                return Ending(values, members, n, "reached")
+        return Ending(values, members, self.interim[-1], "used up", result)
 
-    def look(self, cells: Sequence[CellValues]) -> LookResult:
-        """Examine a group by all its cells up to a look."""
-        return LookResult(self._imprecise(cells), self._undecided(cells))
+    def examine(self, cells: Sequence[CellValues]) -> InterimResult:
+        """Examine a group by all its cells up to an interim analysis."""
+        return InterimResult(self._imprecise(cells), self._undecided(cells))
 
     def _undecided(self, cells: Sequence[CellValues]) -> tuple[str, ...]:
         """Return the claims that are undecided, where they end the range."""

@@ -1,6 +1,4 @@
-"""What the cells of a run measured: which of them count, and their values, read from the run's
-tables.
-"""
+"""Values of the cells of a run, and which of them count, read from the run's tables."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ from fairc.runtime.store.baselines import Baselines
 from fairc.runtime.store.opened import RunTables
 from fairc.runtime.store.tables import axis_columns, quoted
 
-from .moving import Moving, moving
 from .remarks import merged
+from .stationarity import Nonstationary, nonstationary
 from .times import Time, Times, different, times
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
@@ -171,7 +169,7 @@ class Measurements(ABC):
         raise NotImplementedError
 
     @cached_property
-    def moving(self) -> Moving:
+    def moving(self) -> Nonstationary:
         """The tests of the flows of each configuration, over the cells that count."""
         raise NotImplementedError
 
@@ -269,11 +267,11 @@ class StoredMeasurements(Measurements):
         return tuple(found)
 
     @cached_property
-    def moving(self) -> Moving:
+    def moving(self) -> Nonstationary:
         """The tests of the flows of each configuration, over the cells that count."""
         configurations = {o.cell: o.configuration for o in self.outcomes if o.counts}
         rows = self._tables.rows("SELECT cell, flow, stationarity_p, declared_change FROM flows")
-        return moving((configurations[c], *test) for c, *test in rows if c in configurations)
+        return nonstationary((configurations[c], *test) for c, *test in rows if c in configurations)
 
     @cached_property
     def times(self) -> Times:
@@ -329,7 +327,7 @@ class InterimMeasurements(Measurements):
         return {value.measure.metric: value.measure.unit for value in self._values}
 
     @cached_property
-    def moving(self) -> Moving:
+    def moving(self) -> Nonstationary:
         """Nothing."""
         return {}
 

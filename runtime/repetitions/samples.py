@@ -13,8 +13,8 @@ from fairc.runtime.statistics.repeated import Repeated
 from . import times
 from .crowds import MOST_FLOWS, mean
 from .mixtures import names_to_add, pools_cells, ticked
-from .moving import is_level, sentence
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
+from .stationarity import is_level, sentence
 
 FLOW = "flow"
 REPETITION = "repetition"

@@ -1,5 +1,5 @@
-"""What a plan is too small or too short for, before it runs: comparisons and bulk flows that need
-time to settle.
+"""Advice on plans that are too small or too short, before they run: comparisons and bulk flows that
+need time to settle.
 
 Repetitions: the report compares configurations, and Holm's method multiplies the smallest of m
 p-values by m, so few repetitions decide few of many comparisons (statistics/paired.py).

@@ -21,9 +21,9 @@ from fairc.runtime.formatting import (
     one_line,
 )
 from fairc.runtime.metrics.registry import full_name, presentation, title
-from fairc.runtime.repetitions.moving import EVERY, sentence
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.remarks import merged, without_numbers
+from fairc.runtime.repetitions.stationarity import EVERY, sentence
 from fairc.runtime.repetitions.times import Time, between_times
 
 from .protocols import WHY, other_protocol
@@ -200,7 +200,7 @@ def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Meas
         order.setdefault(request.label, len(order))
     requested = [full_name(request.label) for request in run.plan.measure]
     beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
-    asked = [m for m in results.asked if m.metric not in EVERYWHERE]
+    asked = [m for m in results.requested if m.metric not in EVERYWHERE]
     for measure in absent:
         asked.remove(measure)
         asked += [
@@ -232,7 +232,7 @@ def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Meas
 def _without_values(run: Run, results: Results) -> dict[Measure, str]:
     """Return the measures that no configuration of a sweep has, all for one reason, with it."""
     found = {}
-    for measure in results.asked:
+    for measure in results.requested:
         several = len(run.configurations) > 1 and measure.metric not in EVERYWHERE
         if several and not any(results.summary(measure, c).n for c in run.configurations):
             reasons = {r for c in run.configurations for r in results.omitted(measure, c).reasons}

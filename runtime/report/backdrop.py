@@ -1,4 +1,4 @@
-"""What stands behind every figure over time: the warm-up, outages, and changes as declared."""
+"""The background of figures over time: the warm-up, outages, and changes as declared."""
 
 from __future__ import annotations
 

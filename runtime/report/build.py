@@ -17,7 +17,6 @@ from fairc.runtime.store.tables import TableError
 
 from . import latex, page, tabular
 from .answer import answer
-from .choose import choose
 from .explore import explored
 from .export import sheets
 from .figures import FIGURES, Drawing, FigureKind, NothingToDraw, Subject, defaults
@@ -26,7 +25,7 @@ from .place import FOLDER, PAGE, WHOLE, made_of, made_of_all, record_of_all
 from .render import Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
 from .sheet import Sheet
-from .summary import Results
+from .summary import Results, choose
 from .warmup import warmup_sheet
 
 

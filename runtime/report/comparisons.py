@@ -76,7 +76,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     Only configurations are compared: flows share their cells, and are not independent. Cells that
     do not count are left out. P-values are adjusted over all comparisons, and over all series.
     """
-    measures = [m for m in results.measures if m in results.asked]
+    measures = [m for m in results.measures if m in results.requested]
     ran = [c for c in run.configurations if c.counted]
     few = len(ran) <= MAX_CONFIGURATIONS
     by = () if few else tested_names(run.plan.figures, run.plan.axes)

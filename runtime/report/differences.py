@@ -1,4 +1,4 @@
-"""What the transports are set to, and how compared ones differ apart from their congestion control
+"""Settings of the transports, and how compared ones differ apart from their congestion control
 (measurement.md, rule 6).
 """
 

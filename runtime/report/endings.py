@@ -1,5 +1,5 @@
-"""How many repetitions each configuration of a range took, and why it stopped: in sentences and a
-table.
+"""The number of repetitions that each configuration of a range took, and why it stopped: in
+sentences and a table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.formatting import Cell, count, counted, listed, one_line, quantity
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.ranges.ending import Ending, ImpreciseValue, StoppingRule
-from fairc.words.repetitions import looks
+from fairc.words.repetitions import interim_analyses
 
 from .run import Run
 from .sheet import Sheet, section_table
@@ -52,7 +52,7 @@ def ended(run: Run) -> RangeSummary:
         ]
     )
     how = " (the larger half-width of a median's 95 % interval)" if ends.goals else ""
-    taken = looks(ends.least, run.plan.repeat)
+    taken = interim_analyses(ends.least, run.plan.repeat)
     after = listed([*map(str, taken)]) if len(taken) <= SHOWN else f"{taken[0]} to {taken[-1]}"
     until = (
         f"Repeated {ends.least} to {run.plan.repeat} times, until {goals}{how}:"
@@ -82,8 +82,8 @@ def cells_waiting(run: Run) -> int:
     for ending in endings(run):
         if ending.why == "unfinished":
             there = [o for o in run.outcomes.values() if o.configuration in ending.configurations]
-            waiting += ending.look * len(ending.configurations)
-            waiting -= sum(o.repetition <= ending.look for o in there)
+            waiting += ending.repetitions * len(ending.configurations)
+            waiting -= sum(o.repetition <= ending.repetitions for o in there)
     return waiting
 
 
@@ -92,7 +92,7 @@ def _came_to(found: Iterable[Ending], ends: Precision) -> str:
     well = _well(ends)
     sizes: Counter[tuple[str, int]] = Counter()
     for ending in found:
-        sizes[ending.why, ending.look] += len(ending.configurations)
+        sizes[ending.why, ending.repetitions] += len(ending.configurations)
     templates = {
         "reached": f"ended after {{}}, {well}",
         "used up": f"ended after all {{}}, not {well}",
@@ -124,9 +124,10 @@ def _row(run: Run, ending: Ending) -> tuple[Cell, ...]:
     why = {
         "reached": f"all {' and all '.join(reached)}",
         "used up": f"not {_well(ends)} after the last repetition: {listed(open_, limit=SHOWN)}",
-        "unfinished": f"not all cells up to repetition {ending.look} have been run",
+        "unfinished": f"not all cells up to repetition {ending.repetitions} have been run",
     }[ending.why]
-    number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
+    before = "up to " if ending.why == "unfinished" else ""
+    number_of = f"{before}{ending.repetitions}"
     return what or "all", count(len(ending.configurations)), number_of, why
 
 

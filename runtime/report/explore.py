@@ -67,7 +67,7 @@ def packaged(*path: str) -> str:
 def shown_values(results: Results) -> list[Measure]:
     """Return the columns of the table of a configuration's cells, for each cell."""
     first = leading(results)
-    asked = [m for m in results.asked if m != first]
+    asked = [m for m in results.requested if m != first]
     return ([first] if first else [])[:1] + asked[: MAX_MEASURES - 1]
 
 

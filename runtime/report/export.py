@@ -41,7 +41,7 @@ def sheets(
         values["compared"].pairs,
         values["compared"].series,
         values["metrics"],
-        values["asked"].settings,
+        values["overrides"].settings,
         values["lock"],
     ]
     return tuple(sheet for sheet in every if sheet.rows)

@@ -33,7 +33,7 @@ class Changes:
     sentences: tuple[str, ...]
 
 
-def asked(run: Run) -> Changes:
+def overrides(run: Run) -> Changes:
     """Return the changes that the command line made to the file's values."""
     plan = run.plan
     settings = tuple((s.name, one_line(s.instead), one_line(s.value)) for s in plan.settings)

@@ -57,9 +57,8 @@ def leading(results: Results) -> Measure | None:
     """Return the measure that comes first: of the metric that `measure` names first and that has
     values.
     """
-    asked = [
-        m for m in results.asked if any(results.points(m, c) for c in results.run.configurations)
-    ]
+    every = results.run.configurations
+    asked = [m for m in results.requested if any(results.points(m, c) for c in every)]
     for request in results.run.plan.measure[:1]:
         name = full_name(request.label)
         if not any(m.metric == name for m in asked):
@@ -102,7 +101,7 @@ def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[En
         flows = [e for e in known if e.measure.metric == beside]
         if len(flows) == 2 and first[:1] and first[0].measure.metric in (beside, name):
             first = [e for e in known if e.measure.metric in (beside, name)]
-    order = list(dict.fromkeys(m.metric for m in results.asked))
+    order = list(dict.fromkeys(m.metric for m in results.requested))
     for metric in order:
         others = [e for e in known if e.measure.metric == metric and e not in first]
         if len(first) + len(others) <= MAX_NUMBERS:

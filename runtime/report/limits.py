@@ -1,4 +1,5 @@
-"""Limits of flows other than the network and congestion control: shown next to the answer.
+"""Limits of flows other than the network and congestion control, and connections that ended by
+themselves: shown next to the answer.
 
 A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5
 %. Windows are sampled every 100 ms, and a flow's first and last round trips cannot be attributed to
@@ -102,3 +103,25 @@ def _of(run: Run, name: str, limit: str) -> str:
         if (cap := parameters.get("max_window_packets")) is not None
     }
     return f" of {listed([f'{cap:g}' for cap in sorted(caps)])} packets" if caps else ""
+
+
+def given_up(run: Run) -> tuple[str, ...]:
+    """Return a sentence on the connections that their transports gave up, if there are any.
+
+    Of each flow the first one is told; cells that do not count are left out.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for cell, flow, ends in run.rows(
+        "SELECT cell, flow, given_up FROM flows WHERE len(given_up) > 0 ORDER BY ALL"
+    ):
+        outcome = run.outcomes.get(cell)
+        if outcome is not None and outcome.counts:
+            found[flow] += ends
+    if not found:
+        return ()
+    flows = [f"{one_line(flow)}, {one_line(ends[0])}{_more(ends)}" for flow, ends in found.items()]
+    return (f"Connections that ended by themselves: {listed(flows)}.",)
+
+
+def _more(ends: list[str]) -> str:
+    return f" (and {len(ends) - 1} more)" if ends[1:] else ""

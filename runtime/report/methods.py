@@ -12,7 +12,7 @@ from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import counted, listed, one_line
 
 from .description import setup
-from .invocation import asked, locked
+from .invocation import locked, overrides
 from .key_figures import basis
 from .phases import phases
 from .run import Run
@@ -68,7 +68,7 @@ def _sentences(run: Run) -> Iterator[str]:
         texts = [f'"{one_line(claim.text)}"' for claim in plan.claims]
         yield f"The experiment claims {listed(texts)}."
     yield locked(run)
-    yield from (text.replace("`", "") for text in asked(run).sentences)
+    yield from (text.replace("`", "") for text in overrides(run).sentences)
     if plan.deviates:
         parts = "; ".join(one_line(text).rstrip(".") for text in plan.deviates)
         yield f"It departs from {one_line(plan.citation) or 'the original study'}: {parts}."

@@ -23,11 +23,10 @@ from .description import flatten, headline, reasons, verdicts
 from .differences import differences, settings
 from .endings import ended
 from .figures import Drawing
-from .given_up import given_up
 from .glossary import glossary, rules
-from .invocation import Declarations, asked, commands, declared, file_name, locked
+from .invocation import Declarations, commands, declared, file_name, locked, overrides
 from .key_figures import SECTION, basis, tiles
-from .limits import limits
+from .limits import given_up, limits
 from .phases import phases
 from .render import Rendered
 from .run import Run
@@ -38,11 +37,11 @@ from .svg import themed
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A figure that could not be made, and why; asked: whether the experiment asks for it."""
+    """A figure that could not be made, and why; requested: whether the experiment asks for it."""
 
     name: str
     reason: str
-    asked: bool = True
+    requested: bool = True
 
 
 def context(
@@ -80,7 +79,7 @@ def context(
         "phases": phases(run),
         "ended": ended(run),
         "metrics": _metrics(run, results, found, named),
-        "asked": asked(run),
+        "overrides": overrides(run),
         "declared": named,
         "claims": claims(run),
         "locked": locked(run),

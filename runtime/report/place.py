@@ -1,4 +1,4 @@
-"""Where the report of a run is, and whether it is up to date.
+"""The path of a run's report, and whether it is up to date.
 
 The record of a run directory (`files.json`) has the hash of what its report was made of, beside
 those of the files of the report. Nothing here draws: a run with nothing to do stays without

@@ -18,6 +18,9 @@ from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .run import Configuration, Run
 
+MAX_SHOWN = 4
+"""Configurations whose time series are shown, without a choice."""
+
 EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)
 """The values that every run has of its flows."""
 
@@ -152,7 +155,7 @@ class Results:
         return tuple(sorted(self._shown, key=place))
 
     @cached_property
-    def asked(self) -> tuple[Measure, ...]:
+    def requested(self) -> tuple[Measure, ...]:
         """The measures of the metrics that the experiment names in `measure`, each by its first
         value; without `measure`, those that its claims are about.
         """
@@ -269,3 +272,25 @@ class Results:
                 return chosen, "the only one that counts"
             return chosen, f"the one whose {measure.label} is nearest to the median"
         return (counted[0], "the first that counts") if counted else None
+
+
+def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
+    """Return the configurations to show and, if these are not all, which and why.
+
+    More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of the first
+    measure out of `typical` that has three.
+    """
+    usable = tuple(c for c in run.configurations if c.counted)
+    if len(usable) <= MAX_SHOWN:
+        return usable, ""
+    for measure in results.typical:
+        medians = [(results.summary(measure, c).value, i) for i, c in enumerate(usable)]
+        ranked = sorted((m, i) for m, i in medians if m is not None)
+        if len(ranked) >= 3:
+            picked = sorted({ranked[0][1], ranked[len(ranked) // 2][1], ranked[-1][1]})
+            why = (
+                f"those of {len(usable)} with the smallest, the middle and the largest"
+                f" median of {measure.label}"
+            )
+            return tuple(usable[i] for i in picked), why
+    return usable[:3], f"the first 3 of {len(usable)}"

@@ -26,7 +26,7 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     Raises ReportError where there is no warm-up, or raw artefacts are gone or damaged.
     """
     first = leading(results)
-    shown: list[Measure] = [*([first] if first else []), *results.asked]
+    shown: list[Measure] = [*([first] if first else []), *results.requested]
     measures = list(dict.fromkeys(shown))
     sizes: dict[tuple[str, str, Measure], dict[str, list[float]]] = {}
     try:

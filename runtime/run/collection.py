@@ -247,7 +247,7 @@ def _up_to_the_end(store: Store, inventory: Inventory) -> Counts:
     for _, folder in finished(store):
         if result := store.result(folder.name):
             counts.add(result)
-    look = {name: ending.look for ending in endings(store) for name in ending.configurations}
+    look = {name: ending.repetitions for ending in endings(store) for name in ending.configurations}
     counted = with_baselines(store.cells, lambda cell: cell.repetition <= look[cell.configuration])
     due = {cell.id for cell in counted}
     beyond = {index for index, cell in enumerate(store.cells()) if cell.id not in due}

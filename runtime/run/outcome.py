@@ -1,4 +1,4 @@
-"""What a run directory says of its plan: claims decided, cells counted."""
+"""The outcome of a run directory: claims decided, cells counted."""
 
 from __future__ import annotations
 

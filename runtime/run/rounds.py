@@ -51,7 +51,7 @@ def run(
     found: dict[tuple[str, ...], list[CellValues]] = {values: [] for values in rule.groups}
     counts, before = Counts(), 0
     emitted: dict[str, str] | None = None
-    for look in rule.looks:
+    for look in rule.interim:
         round_of = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
         due = _with_baselines(store, round_of) if plan.baselines else round_of
         sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted)
@@ -59,7 +59,7 @@ def run(
         emitted = sweep.emitted
         for values in of_results(plan, _results(store, sweep, due)):
             found[going[values.outcome.configuration]].append(values)
-        left = {values: rule.look(found[values]) for values in dict.fromkeys(going.values())}
+        left = {values: rule.examine(found[values]) for values in dict.fromkeys(going.values())}
         going = {name: values for name, values in going.items() if not left[values].is_reached}
         imprecise = [len(rule.groups[values]) for values, still in left.items() if still.imprecise]
         parts = (

@@ -2,8 +2,8 @@
 enough.
 
 Where the values themselves decide how many there are, ordinary intervals miss too often. So the
-summaries of such a run take those of `sequential`: at fixed looks, or a confidence sequence. A mean
-has no interval then.
+summaries of such a run take those of `sequential`: at fixed analyses, or a confidence sequence. A
+mean has no interval then.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairc.compiler.plan import Plan
-from fairc.words.repetitions import LEAST, LOOKS, has_ranks
+from fairc.words.repetitions import INTERIM_RANKS, LEAST, has_ranks
 
 from . import estimates
 from .estimates import CONFIDENCE, Estimate
-from .sequential import at_any_time, at_look
+from .sequential import at_any_time, at_interim
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ class Repeated:
         return self.least is not None
 
     @property
-    def looks_at_ranks(self) -> bool:
-        """Whether the interim analyses of the range are only those of `LOOKS`."""
+    def uses_ranks(self) -> bool:
+        """Whether the interim analyses of the range are only those of `INTERIM_RANKS`."""
         return self.least is not None and self.most is not None and has_ranks(self.least, self.most)
 
     @property
@@ -53,7 +53,7 @@ class Repeated:
         """How intervals of medians are computed."""
         if not self.is_range:
             return "order statistics"
-        if self.looks_at_ranks:
+        if self.uses_ranks:
             return "order statistics valid at every interim analysis"
         return "confidence sequence"
 
@@ -63,23 +63,23 @@ class Repeated:
         return "confidence sequence" if self.is_range else self.interval
 
     def counted(self, values: Sequence[T]) -> Sequence[T]:
-        """Return the values that summaries use, in order of repetition: up to the largest look
-        reached.
+        """Return the values that summaries use, in order of repetition: up to the last interim
+        analysis that was reached.
         """
-        if not self.looks_at_ranks:
+        if not self.uses_ranks:
             return values
-        reached = [n for n in LOOKS if n <= len(values)]
+        reached = [n for n in INTERIM_RANKS if n <= len(values)]
         return values[: max(reached)] if reached else values
 
     def median(self, values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
         """Return the median of values in order of repetition, with its interval."""
         if not self.is_range:
             return estimates.median(values, level)
-        if not self.looks_at_ranks or level != CONFIDENCE:
+        if not self.uses_ranks or level != CONFIDENCE:
             return at_any_time(values, 0.5, level)
         used = self.counted(values)
-        if len(used) in LOOKS:
-            return at_look(used)
+        if len(used) in INTERIM_RANKS:
+            return at_interim(used)
         found = estimates.median(values, level)
         reason = found.reason if found.n < 2 else f"fewer than {LEAST} values"
         return Estimate(found.n, found.value, reason=reason)

@@ -1,7 +1,7 @@
-"""Intervals that stay valid under repeated interim analyses ("looks") while repetitions are added.
+"""Intervals that stay valid under repeated interim analyses while repetitions are added.
 
 An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses
-in far more than 5 % of cases. Two kinds do not: ranks for looks that are fixed in advance, and a
+in far more than 5 % of cases. Two kinds do not: ranks for analyses that are fixed in advance, and a
 confidence sequence, which is valid at all times.
 """
 
@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fairc.words.repetitions import LOOKS
+from fairc.words.repetitions import INTERIM_RANKS
 
 from .estimates import CONFIDENCE, Estimate, no_variance, of_ranks
 
 
-def at_look(values: Sequence[float]) -> Estimate:
-    """Return the median with the interval of the look at this number of values.
+def at_interim(values: Sequence[float]) -> Estimate:
+    """Return the median with the interval of the analysis at this number of values.
 
-    Raises KeyError where `LOOKS` has no look at their number.
+    Raises KeyError where `INTERIM_RANKS` has no analysis at their number.
     """
-    return of_ranks(values, 0.5, LOOKS[len(values)], "")
+    return of_ranks(values, 0.5, INTERIM_RANKS[len(values)], "")
 
 
 def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDENCE) -> Estimate:

@@ -1,6 +1,4 @@
-"""What a subset of the configurations would have shown: percentiles of samples drawn without
-replacement.
-"""
+"""Subsets of the configurations: percentiles of samples drawn without replacement."""
 
 from __future__ import annotations
 

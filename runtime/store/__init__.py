@@ -1,1 +1,1 @@
-"""What is kept: the run folder, raw artefacts in one file, tidy tables."""
+"""The store: the run folder, raw artefacts in one file, tidy tables."""

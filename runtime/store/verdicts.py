@@ -1,6 +1,4 @@
-"""How cells came out, and which of them count: from their status and the verdict on their
-set-up.
-"""
+"""Verdicts on cells, and which of them count: from status and the judgement of their set-up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a machine's process may see, write and do on the host: data, which `confinement` puts into
-practice.
+"""The policy of a machine's process on the host, as data: what it may see, write and do;
+`confinement` puts it into practice.
 """
 
 from __future__ import annotations

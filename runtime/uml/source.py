@@ -1,4 +1,4 @@
-"""What the `uml` engine's kernel is built from, and custom kernels. A hash of it names the built
+"""Sources of the `uml` engine's kernel, and of custom kernels. A hash of them names the built
 kernel.
 """
 

@@ -1,4 +1,4 @@
-"""What a check finds: its severity, and a sentence on what is not as planned."""
+"""A finding of a check: its severity, and a sentence on what is not as planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report of the Fairness Measurement Procedure shows unasked: pairs, histograms of K, K over
+"""What a report of the Fairness Measurement Procedure shows by default: pairs, histograms of K, K over
 time.
 """
 
@@ -69,7 +69,7 @@ def fairness(first: str, second: str) -> list[float]:
 
 
 def test_each_pair_of_ccas_has_a_row_on_both_scales(subject: Subject) -> None:
-    sheet = pairs._unasked(subject)
+    sheet = pairs._by_default(subject)
     assert [name for name, _ in sheet.head][:3] == ["pair", "configurations", "fmp.fairness"]
     assert [row[0] for row in sheet.rows] == ["reno and reno", "reno and bbr", "bbr and bbr"]
     for row in sheet.rows:
@@ -89,7 +89,7 @@ def test_k_has_a_histogram_for_each_name_that_is_of_the_network(subject: Subject
 
 
 def test_the_course_of_k_ends_at_k(subject: Subject) -> None:
-    drawn = course.unasked(subject)
+    drawn = course.by_default(subject)
     assert drawn.section == "time"
     for configuration in subject.shown:
         (outcome,) = configuration.outcomes

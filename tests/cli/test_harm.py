@@ -138,13 +138,17 @@ def test_claims_ranges_and_clusters(fairc: Fairc) -> None:
     called = fairc("run", "harmed.fexp", "-o", "run")
     assert called.status == 0, called.out
     (ending,) = endings(Store(Path("run")))
-    assert ending.why == "reached" and ending.look < 16
-    total = (4 + 2) * ending.look
+    assert ending.why == "reached" and ending.repetitions < 16
+    total = (4 + 2) * ending.repetitions
     assert f"{total} cells: {total} valid" in called.out
     claims = json.loads(fairc("verdict", "run", "--format", "json").out)["claims"]
     assert [claim["verdict"] for claim in claims] == ["holds", "holds"]
     fairc("compile", "harmed.fexp", "-o", "plan", "--target", "json")
-    there = [n for n, cell in enumerate(read_cells(Path("plan"))) if cell.repetition <= ending.look]
+    there = [
+        n
+        for n, cell in enumerate(read_cells(Path("plan")))
+        if cell.repetition <= ending.repetitions
+    ]
     fairc("cell", "plan", "--index", f"{there[0]}-{there[-1]}")
     collected = fairc("run", "plan", "--collect", "-o", "collected")
     assert collected.status == 0, collected.err

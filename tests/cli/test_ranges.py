@@ -14,7 +14,7 @@ import pytest
 from fairc.runtime.pack.readme import readme
 from fairc.runtime.ranges.cells import endings
 from fairc.runtime.run import phase
-from fairc.runtime.statistics.sequential import at_look, imprecision
+from fairc.runtime.statistics.sequential import at_interim, imprecision
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 pytestmark = pytest.mark.usefixtures("without_report")
@@ -80,7 +80,7 @@ def goodputs(run: str, rate: str) -> list[list[float]]:
 
 def precise(values: list[float]) -> bool:
     """Whether the goal is reached, by hand."""
-    found = at_look(values)
+    found = at_interim(values)
     half = imprecision(found)
     assert half is not None and found.value
     return half / found.value <= 0.16
@@ -93,7 +93,7 @@ def test_it_ends_at_the_first_look_that_finds_every_value_precise_enough(ran: Fa
         for look in (n for n in (8, 12) if n <= end):
             found = [precise(values[:look]) for values in goodputs("one", rate)]
             assert all(found) == (look == end)
-    assert [(e.values, e.look, e.why) for e in endings(Store(Path("one")))] == [
+    assert [(e.values, e.repetitions, e.why) for e in endings(Store(Path("one")))] == [
         (("1Mbit/s",), 12, "reached"),
         (("2Mbit/s",), 8, "reached"),
     ]
@@ -103,7 +103,7 @@ def test_its_intervals_are_those_of_the_looks(ran: Fairc) -> None:
     rows = json.loads(ran("table", "one", "goodput", "--format", "json").out)
     for row in rows:
         values = goodputs("one", row["by"]["rate"])["ab".index(row["by"]["flow"])]
-        found = at_look(values)
+        found = at_interim(values)
         assert (row["n"], row["ci_low"], row["ci_high"]) == (len(values), found.low, found.high)
     (first, *_) = json.loads(
         ran("table", "one", "goodput", "--stat", "mean", "--format", "json").out
@@ -117,7 +117,7 @@ def test_a_pack_expects_the_intervals_of_the_looks(ran: Fairc) -> None:
     expected = text.partition("| metric | rate |")[2]
     for rate in ENDS:
         for flow, values in zip("ab", goodputs("one", rate), strict=True):
-            found = at_look(values)
+            found = at_interim(values)
             assert found.low is not None and found.high is not None
             (row,) = (
                 line for line in expected.splitlines() if f"| goodput | {rate} | {flow} |" in line
@@ -136,7 +136,7 @@ def test_the_phase_check_is_compared_with_the_intervals_of_the_looks(ran: Fairc)
     assert len(of_goodput) == 2 * len(ENDS)
     for result in of_goodput:
         rate, flow = result.by["rate"], result.by["flow"]
-        look = at_look(goodputs("one", str(rate))["ab".index(str(flow))])
+        look = at_interim(goodputs("one", str(rate))["ab".index(str(flow))])
         assert (result.before.low, result.before.high) == (look.low, look.high)
 
 
@@ -185,7 +185,7 @@ def test_a_range_that_is_used_up_says_what_is_missing(ran: Fairc) -> None:
     Path("ranges.fexp").write_text(RANGES.replace("16%", "15%").replace("8..20", "8..12"))
     assert ran("run", "ranges.fexp", "-o", "one").status == 0
     one, two = endings(Store(Path("one")))
-    assert (one.look, one.why, two.look, two.why) == (12, "used up", 8, "reached")
+    assert (one.repetitions, one.why, two.repetitions, two.why) == (12, "used up", 8, "reached")
     (missed,) = one.result.imprecise
     assert (missed.goal.metric, missed.flow) == ("goodput", "a")
     assert missed.imprecision is not None and 0.15 < missed.imprecision < 0.16

@@ -14,7 +14,8 @@ from fairc.compiler import Cell, compile
 from fairc.compiler.engines import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import PageObject
-from fairc.dsl.model import Distribution, Page, Pep
+from fairc.dsl.model import Distribution, Page
+from fairc.mechanisms.devices.pep.declaration import Pep
 from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.mechanisms.workloads.load.declaration import Load
 
@@ -197,8 +198,18 @@ def satellite(make: Any, *, rate_bps: int | None = 10_000_000, window: Any = Non
         "r1", "r2", make.way(rate_bps, 250), make.way(2_000_000 if rate_bps else None, 250)
     )
     window = window or make.size(1, "bdp")
-    pep = Pep("sat", "r2", "r1", "cubic", {}, 8, window, make.span(12))
-    return replace(net, links=(*net.links[:-1], slow), peps=(pep,))
+    pep = Pep(
+        kind="pep",
+        name="sat",
+        terminal="r2",
+        gateway="r1",
+        cca="cubic",
+        cca_parameters={},
+        connections=8,
+        window=window,
+        span=make.span(12),
+    )
+    return replace(net, links=(*net.links[:-1], slow), proxies=(pep,))
 
 
 def test_proxies_of_a_link(make: SimpleNamespace) -> None:
@@ -283,7 +294,7 @@ def test_proxies_are_part_of_a_cell_s_identity_where_there_are_some(
 ) -> None:
     net = satellite(make)
     cells = [
-        make.cell(make.scenario(replace(net, peps=net.peps[:count]), [make.flow("a")])),
+        make.cell(make.scenario(replace(net, proxies=net.proxies[:count]), [make.flow("a")])),
         make.cell(make.scenario(satellite(make, window=make.size(1, "B")), [make.flow("a")])),
     ]
     assert len({cell.id for cell in cells}) == 2

@@ -11,7 +11,7 @@ import pytest
 from specs import only_cell_of
 
 from fairc.cell.links import bucket_bytes
-from fairc.compiler.passes.hops import hop, netem_packets
+from fairc.compiler.passes.delay_nodes import netem_of, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Distribution, Event, SimpleWorkload
@@ -182,8 +182,8 @@ def test_the_limit_is_for_the_fastest_rate_and_the_longest_delay(make: SimpleNam
     state = replace(way.impairment, delay_ns=200_000_000, jitter_ns=10_000_000)
     changes = (Change(at_ns=0, impairment=state),)
     changed = replace(way, rates=(Change(at_ns=0, rate_bps=10_000_000),), changes=changes)
-    limits = {each.limit_packets for each in hop(changed)[0:1] if each is not None}
-    later = {each.impairment.limit_packets for each in hop(changed)[1] if each.impairment}
+    limits = {each.limit_packets for each in netem_of(changed)[0:1] if each is not None}
+    later = {each.impairment.limit_packets for each in netem_of(changed)[1] if each.impairment}
     assert limits == later == {2 * 10_000_000 * 24 // (100 * 8 * 64)}
 
 

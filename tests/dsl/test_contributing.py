@@ -23,7 +23,7 @@ TABLE = {
     word: set(re.findall(r"`([^`]*/[^`]*)`", places))
     for word, places in re.findall(r"^\| ([\w ]+) \| \d \| (.*) \|$", TEXT, re.MULTILINE)
 }
-ROOMS = ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc")
+PACKAGES = ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc")
 SPEC = """fexp 1
 experiment toys {
   sweep {
@@ -139,7 +139,7 @@ from .base import FigureKind, Subject
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     """Make the table."""
-    return Sheet("numbers", "asked", "All numbers", "How many.", (("cells", True),), ((str(len(subject.run.configurations)),),))
+    return Sheet("numbers", "requested", "All numbers", "How many.", (("cells", True),), ((str(len(subject.run.configurations)),),))
 
 
 KIND = FigureKind("numbers", make)
@@ -496,8 +496,8 @@ def test_a_new_word_touches_the_files_that_the_table_names(word: str) -> None:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the program with every toy."""
     copy = tmp_path_factory.mktemp("program")
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, copy / room, symlinks=True)  # with its bytecode
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, copy / package, symlinks=True)  # with its bytecode
     (copy / "endpoints").symlink_to(ROOT / "endpoints")
     (copy / "grammar.lark").symlink_to(ROOT / "grammar.lark")
     for toy in TOYS.values():

@@ -28,19 +28,6 @@ CLASSES = {
     for kind in (*QUEUE_KINDS, *WORKLOAD_KINDS, *DEVICE_KINDS)
     if kind.__module__.startswith("fairc.mechanisms.")
 }
-FRONT_END_OF_PEPS = (
-    "compiler/engine_choice.py",
-    "dsl/model/__init__.py",
-    "dsl/model/network.py",
-    "dsl/network/link_devices.py",
-    "dsl/network/networks.py",
-    "dsl/network/peps.py",
-    "dsl/traffic/sharing.py",
-    "words/peps.py",
-    "words/presets/__init__.py",
-    "words/statements.py",
-)
-"""Files with the block `pep`, and what it does to a network."""
 STAYING = {
     "cell/batch.py": {"dualpi2"},  # what the endpoints' program adds instead of tc
     "compiler/engines.py": {"module", "program"},  # what an engine lacks, by the word for it
@@ -51,19 +38,16 @@ STAYING = {
     "runtime/uml/namespaces.py": {"program"},  # the same
     "runtime/engines/host.py": {"fifo"},  # the kernel's module of bfifo and pfifo
     "runtime/calibration/cases.py": {"red", "iperf3"},  # cases with these
-    "runtime/calibration/programs.py": {"iperf3"},  # the same
+    "runtime/calibration/transfers.py": {"iperf3"},  # the same
     "runtime/vm/recipe.py": {"iperf3"},  # a package of Debian
     "words/metrics.py": {"video"},  # a kind of frames, as in the following
     "runtime/measurement/frames.py": {"video"},
     "runtime/metrics/freezes.py": {"video"},
-    **{path: {"pep", "Pep"} for path in FRONT_END_OF_PEPS},
     "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
-DEVICES = (NAMES & set(MECHANISMS["devices"])) - {"pep"}
-"""Those whose names no identifier of the core has in it; a queue's is often a plain word, and the
-front end still has the block `pep` and what it does to a network.
-"""
+DEVICES = NAMES & set(MECHANISMS["devices"])
+"""Those whose names no identifier of the core has in it; a queue's is often a plain word."""
 EVERYDAY = {"file", "load", "requests"}
 """Names that mean something else as well: as words they say nothing, in imports they do."""
 REMOVED = {
@@ -87,8 +71,8 @@ experiment core {
 
 def test_the_core_names_no_mechanism() -> None:
     found = {}
-    for room in CORE:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for package in CORE:
+        for path in sorted((ROOT / package).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             names = set(named(tree_of(path)))
             if names - STAYING.get(place, set()):
@@ -160,8 +144,8 @@ sys.exit("numpy" in sys.modules or bool(late))"""
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the program without some mechanisms: their folders and their lines are gone."""
     copy = tmp_path_factory.mktemp("program")
-    for room in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc"):
-        shutil.copytree(ROOT / room, copy / room, symlinks=True)
+    for package in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc"):
+        shutil.copytree(ROOT / package, copy / package, symlinks=True)
     for name in ("endpoints", "grammar.lark", "examples"):
         (copy / name).symlink_to(ROOT / name)
     listed = copy / "mechanisms/__init__.py"

@@ -22,7 +22,7 @@ from fairc.words.metrics import METRICS
 ROOT = Path(__file__).parents[2]
 FORMATS = {"json", "packets"}
 """Words that are formats of files, or how media are carried, too."""
-ROOMS = ("cell", "words", "mechanisms", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
+PACKAGES = ("cell", "words", "mechanisms", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
 
 WORDS = frozenset(
     entry.name
@@ -34,8 +34,8 @@ WORDS = frozenset(
 
 def test_words_are_compared_with_in_their_own_file() -> None:
     found = defaultdict(set)
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
             for word in compared(tree_of(path)):
                 if word not in (path.stem, path.parent.name):
                     found[str(path.relative_to(ROOT))].add(word)

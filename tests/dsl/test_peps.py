@@ -9,6 +9,7 @@ import pytest
 
 from fairc.dsl import Diagnostics
 from fairc.dsl.model import Configuration
+from fairc.mechanisms.devices.pep.declaration import Pep
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]
@@ -24,7 +25,8 @@ HOME = """topology {
 
 def test_proxies(build: Build) -> None:
     (configuration,) = build("topology = geo(pep: split(cca: bbr, connections: 3, window: 50kB))")
-    (pep,) = configuration.scenario.network.peps
+    (pep,) = configuration.scenario.network.proxies
+    assert isinstance(pep, Pep)
     assert (pep.name, pep.terminal, pep.gateway, pep.cca) == (
         "satellite",
         "terminal",
@@ -33,19 +35,20 @@ def test_proxies(build: Build) -> None:
     )
     assert (pep.connections, pep.window.canonical) == (3, "50kB")
     (configuration,) = build(HOME % "terminal = terminal  gateway = gateway")
-    (pep,) = configuration.scenario.network.peps
+    (pep,) = configuration.scenario.network.proxies
+    assert isinstance(pep, Pep)
     assert (pep.cca, pep.connections, pep.window.canonical) == ("cubic", 8, "1bdp")
 
 
 @pytest.mark.parametrize("text", ["geo", "geo(pep: none)"])
 def test_no_proxies(build: Build, text: str) -> None:
     (configuration,) = build(f"topology = {text}")
-    assert configuration.scenario.network.peps == ()
+    assert configuration.scenario.network.proxies == ()
 
 
 def test_accesses_with_and_without_proxies_are_swept(experiment: Callable[..., Any]) -> None:
     made = experiment("sweep { access = [geo(pep: split), geo, 4g] }", "topology = access")
-    assert [len(c.scenario.network.peps) for c in made.configurations()] == [1, 0, 0]
+    assert [len(c.scenario.network.proxies) for c in made.configurations()] == [1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_satcom_is_eight_scenarios(examples: Path) -> None:
     assert all(isinstance(w, Load) and w.client == "chromium" and w.loads == 3 for w in workloads)
     sizes = [w.size_bytes for w in workloads if isinstance(w, Load)]
     assert sizes == [15_900_000, 15_900_000, 33_000, 33_000] * 2
-    assert [len(s.network.peps) for s in scenarios] == [1, 1, 1, 1, 0, 0, 0, 0]
+    assert [len(s.network.proxies) for s in scenarios] == [1, 1, 1, 1, 0, 0, 0, 0]
     windows = {s.flows[0].options.initial_window_packets for s in scenarios}
     assert windows == {32}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model import Configuration, Direction
 from fairc.dsl.text.parser import parse_expression
+from fairc.mechanisms.devices.pep.declaration import Pep
 from fairc.mechanisms.devices.policer.declaration import Policer
 
 from .conftest import text_of
@@ -58,7 +60,7 @@ def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> 
     assert (way.rate_bps, way.delay_ns) == (before.rate_bps, before.delay_ns)
     assert way.queue.size.canonical == before.queue.size.canonical
     assert ways(found)["terminal", "gateway"].impairment.loss == 0
-    assert len(found.scenario.network.peps) == 1
+    assert len(found.scenario.network.proxies) == 1
 
 
 def test_both_directions_nested_over_a_topology_of_the_file(build: Build) -> None:
@@ -105,7 +107,7 @@ def test_further_nodes_links_and_devices(build: Build) -> None:
         *("probe", "edge"),
     ]
     assert ways(found)["edge", "probe"].rate_bps == 1_000_000
-    assert [pep.name for pep in found.scenario.network.peps] == ["half"]
+    assert [pep.name for pep in found.scenario.network.proxies] == ["half"]
 
 
 def test_the_text_of_a_swept_topology_has_the_values_of_its_names(build: Build) -> None:
@@ -283,8 +285,8 @@ def test_settings_of_proxies_are_changed_and_the_others_kept(build: Build) -> No
         "sweep { window = [1MB, 2MB] }",
         "topology = geo(pep: none) with { pep satellite { mode = split(window: window) } }",
     )
-    peps = [c.scenario.network.peps for c in found]
-    assert [(p.name, p.terminal, p.gateway, p.window.canonical) for (p,) in peps] == [
+    peps = [cast("Pep", pair) for c in found for pair in c.scenario.network.proxies]
+    assert [(p.name, p.terminal, p.gateway, p.window.canonical) for p in peps] == [
         ("satellite", "terminal", "gateway", "1MB"),
         ("satellite", "terminal", "gateway", "2MB"),
     ]
@@ -302,7 +304,7 @@ def test_settings_of_devices_are_changed_again_by_the_outer_with(build: Build) -
     assert [*policers] == [("right", "left")]
     (policer,) = policers.values()
     assert isinstance(policer, Policer) and (policer.name, policer.rate) == ("strict", 50)
-    assert not found.scenario.network.peps
+    assert not found.scenario.network.proxies
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from fairc.dsl.core.entries import Entry
 from fairc.dsl.core.literals import literal
 from fairc.dsl.core.registry import Registry, distance, suggest
 from fairc.dsl.core.values import Quantity
+from fairc.mechanisms.devices.pep.declaration import PEPS
 from fairc.mechanisms.devices.policer.declaration import POLICERS
 from fairc.mechanisms.queues.discipline import queue_of
 from fairc.mechanisms.queues.registry import QUEUES
@@ -25,7 +26,6 @@ from fairc.words.figures import FIGURES
 from fairc.words.losses import LOSSES
 from fairc.words.metrics import METRICS
 from fairc.words.pages.page import PAGES
-from fairc.words.peps import PEPS
 from fairc.words.presets import TOPOLOGIES
 from fairc.words.reference import BLOCKS, WORDS_OF
 from fairc.words.transports import TRANSPORTS

@@ -14,11 +14,11 @@ from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl import Source, load
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.uml import custom_kernel
 from fairc.runtime.uml import kernel as kernels
-from fairc.runtime.uml import own
 from fairc.runtime.uml.source import CONFIGURATION, Own
 from fairc.runtime.vm import image
-from fairc.words.ccas import own_kernels
+from fairc.words.ccas import custom_kernels
 from fairc.words.ccas.kernel import KERNEL
 
 SPEC = """fexp 1
@@ -36,7 +36,7 @@ PROGRAM = "a" * 64
 def l4s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a kernel `l4s` of uml: Reno, a CCA of its own, and no dualpi2."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = own_kernels.folder() / "l4s"
+    folder = custom_kernels.folder() / "l4s"
     folder.mkdir(parents=True)
     manifest = {
         "recipe": "0" * 16,
@@ -126,16 +126,16 @@ def test_a_plan_with_it_can_be_read_where_it_is_not(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     assert parse_cell(cell_json(cell)) == cell
     with pytest.raises(EngineUnavailable, match="has not been built here") as absent:
-        own.require("l4s", PROGRAM)
+        custom_kernel.require("l4s", PROGRAM)
     assert absent.value.remedy.startswith("fairc image build --name l4s")
 
 
 def test_another_kernel_of_the_same_name_is_a_mismatch(l4s: Path) -> None:
     with pytest.raises(EngineUnavailable, match="is another one: its program is aaaa"):
-        own.require("l4s", "c" * 64)
+        custom_kernel.require("l4s", "c" * 64)
     (l4s / "kernel").write_bytes(b"not that program")
     with pytest.raises(EngineUnavailable, match="damaged"):
-        own.require("l4s", PROGRAM)
+        custom_kernel.require("l4s", PROGRAM)
 
 
 def test_patches_and_options_are_in_the_recipe(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_kernel_is_asked_for_its_ccas_parameters_and_queues() -> None:
     built, root = kernels.find(), image.find()
     if built is None or root is None:
         pytest.skip("no kernel of the engine uml")
-    answers = own.answers(built, root)
+    answers = custom_kernel.answers(built, root)
     assert isinstance(answers["ccas"], dict)
     assert set(answers["ccas"]) == {cca.name for cca in KERNEL}
     for cca in KERNEL:

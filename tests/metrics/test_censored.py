@@ -31,7 +31,7 @@ from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.estimates import bootstrap, mean, median, percentile
 from fairc.runtime.statistics.paired import Matched, walsh_shift
-from fairc.runtime.statistics.sequential import at_any_time, at_look
+from fairc.runtime.statistics.sequential import at_any_time, at_interim
 from fairc.runtime.statistics.verdicts import compare
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import Stored
@@ -137,7 +137,7 @@ def test_what_has_an_order_counts_infinite_values() -> None:
     assert percentile([1, 2, 3, INF], 70).value is None
     assert percentile([1, INF], 0).value == 1
     assert percentile([1, INF], 100).value is None
-    assert at_look([*map(float, range(7)), INF]).high is None  # its ranks are 1 and 8
+    assert at_interim([*map(float, range(7)), INF]).high is None  # its ranks are 1 and 8
     assert at_any_time([*map(float, range(20)), INF]).high is not None
     assert (median([INF, INF]).value, median([INF, INF]).reason) == (None, "no value is finite")
 

@@ -18,11 +18,11 @@ from fairc.runtime.ranges.ending import Ending, StoppingRule
 from fairc.runtime.repetitions.reading import CellValues
 from fairc.runtime.statistics import estimates
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
-from fairc.runtime.statistics.sequential import at_any_time, at_look, values_needed
+from fairc.runtime.statistics.sequential import at_any_time, at_interim, values_needed
 from fairc.words import metrics as words
-from fairc.words.repetitions import LEAST, LOOKS, looks
+from fairc.words.repetitions import INTERIM_RANKS, LEAST, interim_analyses
 
-from .test_sequential import missed_at_a_look
+from .test_sequential import missed_at_interim
 
 
 def plan(*goals: Goal, least: int = 8, most: int = 30, per: tuple[str, ...] = ()) -> Plan:
@@ -74,30 +74,30 @@ FAR = [*NEAR[:-1], 12.0]
 def test_it_ends_at_the_first_look_with_the_larger_half_within_the_goal() -> None:
     assert ending(plan(CLOSE), cells("x", NEAR)).why == "reached"
     found = ending(plan(CLOSE), cells("x", FAR))
-    assert (found.why, found.look) == ("unfinished", 12)
+    assert (found.why, found.repetitions) == ("unfinished", 12)
     assert [round(miss.imprecision or 0, 3) for miss in found.result.imprecise] == [0.2]
     # At 12 the interval goes from the second to the eleventh: the outlier is out of it.
-    assert ending(plan(CLOSE), cells("x", [*FAR, 10.0, 10.1, 9.9, 10.0])).look == 12
+    assert ending(plan(CLOSE), cells("x", [*FAR, 10.0, 10.1, 9.9, 10.0])).repetitions == 12
 
 
 def test_values_between_two_looks_are_not_looked_at() -> None:
     found = ending(plan(CLOSE), cells("x", [*FAR, 10.0, 10.1, 9.9]))
-    assert (found.why, found.look) == ("unfinished", 12)
+    assert (found.why, found.repetitions) == ("unfinished", 12)
 
 
 def test_what_comes_after_the_end_changes_nothing() -> None:
     found = ending(plan(CLOSE), cells("x", [*NEAR, *[100.0, 0.0] * 11]))
-    assert (found.why, found.look) == ("reached", 8)
+    assert (found.why, found.repetitions) == ("reached", 8)
 
 
 def test_the_last_look_uses_the_range_up() -> None:
     found = ending(plan(CLOSE, most=12), cells("x", [1.0, 2.0, 3.0] * 4))
-    assert (found.why, found.look) == ("used up", 12)
+    assert (found.why, found.repetitions) == ("used up", 12)
 
 
 def test_configurations_end_together_and_none_before_all_have_begun() -> None:
     both = cells("x", NEAR) + cells("y", FAR)
-    assert ending(plan(CLOSE), both, 2).look == 12
+    assert ending(plan(CLOSE), both, 2).repetitions == 12
     assert ending(plan(CLOSE), cells("x", NEAR), 2).why == "unfinished"
     apart = StoppingRule(plan(CLOSE, per=("n",)), {"x": {"n": "1"}, "y": {"n": "2"}}).endings(both)
     assert [(e.values, e.why) for e in apart] == [(("1",), "reached"), (("2",), "unfinished")]
@@ -117,7 +117,7 @@ def test_a_cell_that_does_not_count_leaves_the_look_without_its_value() -> None:
     """Eleven values at the look at 12: the interval is that of the first eight."""
     values = [*NEAR[:3], None, *NEAR[3:], 100.0, 100.0, 100.0]
     found = ending(plan(CLOSE), cells("x", values))
-    assert (found.why, found.look) == ("reached", 12)
+    assert (found.why, found.repetitions) == ("reached", 12)
 
 
 def test_a_bare_name_means_the_first_value_in_its_own_unit() -> None:
@@ -138,27 +138,31 @@ def test_relative_to_zero_nothing_is_precise_but_equal_values_are() -> None:
 
 
 def test_ranges_of_looks_are_looked_at_there_alone() -> None:
-    assert looks(8, 30) == tuple(LOOKS) == (8, 12, 20, 30)
-    assert looks(12, 20) == (12, 20)
-    assert looks(10, 12) == (10, 11, 12)
-    assert looks(1, 9) == (8, 9)
-    many = looks(8, 1000)
+    assert interim_analyses(8, 30) == tuple(INTERIM_RANKS) == (8, 12, 20, 30)
+    assert interim_analyses(12, 20) == (12, 20)
+    assert interim_analyses(10, 12) == (10, 11, 12)
+    assert interim_analyses(1, 9) == (8, 9)
+    many = interim_analyses(8, 1000)
     assert many[-1] == 1000 and len(many) < 60
     assert all(after > before for before, after in itertools.pairwise(many))
     assert values_needed() == LEAST
 
 
-@pytest.mark.parametrize("first", LOOKS)
-@pytest.mark.parametrize("last", LOOKS)
+@pytest.mark.parametrize("first", INTERIM_RANKS)
+@pytest.mark.parametrize("last", INTERIM_RANKS)
 def test_some_of_the_looks_miss_no_more_often_than_all(first: int, last: int) -> None:
-    some = {n: LOOKS[n] for n in looks(first, last)} if first <= last else {}
-    assert missed_at_a_look({**some, 30: LOOKS[30]}) <= missed_at_a_look(dict(LOOKS)) < 0.05
+    some = {n: INTERIM_RANKS[n] for n in interim_analyses(first, last)} if first <= last else {}
+    assert (
+        missed_at_interim({**some, 30: INTERIM_RANKS[30]})
+        <= missed_at_interim(dict(INTERIM_RANKS))
+        < 0.05
+    )
 
 
 def test_summaries_of_a_range_take_the_intervals_that_hold() -> None:
     values = [float(v) for v in (3, 1, 2, 8, 7, 6, 5, 4, 12, 11, 10)]
     at_ranks, sequence = Repeated(8, 30), Repeated(8, 25)
-    assert at_ranks.median(values) == at_look(values[:8])
+    assert at_ranks.median(values) == at_interim(values[:8])
     assert at_ranks.median(values, 0.9) == at_any_time(values, 0.5, 0.9)
     assert sequence.median(values) == at_any_time(values)
     assert at_ranks.median(values[:7]).reason == "fewer than 8 values"

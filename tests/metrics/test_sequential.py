@@ -13,15 +13,15 @@ import pytest
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.sequential import (
     at_any_time,
-    at_look,
+    at_interim,
     imprecision,
     kept_counts,
     values_needed,
 )
-from fairc.words.repetitions import LOOKS
+from fairc.words.repetitions import INTERIM_RANKS
 
 
-def missed_at_a_look(looks: dict[int, tuple[int, int]]) -> Fraction:
+def missed_at_interim(looks: dict[int, tuple[int, int]]) -> Fraction:
     """Return the exact probability that any look misses the median of a continuous distribution.
 
     Each value is below the median with probability 1/2: a walk over the number of those below.
@@ -43,14 +43,14 @@ def missed_at_a_look(looks: dict[int, tuple[int, int]]) -> Fraction:
 
 
 def test_the_four_looks_together_miss_in_about_three_percent() -> None:
-    assert float(missed_at_a_look(dict(LOOKS))) == pytest.approx(0.031, abs=5e-4)
+    assert float(missed_at_interim(dict(INTERIM_RANKS))) == pytest.approx(0.031, abs=5e-4)
 
 
 def test_ordinary_intervals_at_every_repetition_miss_far_more_often() -> None:
     from fairc.runtime.statistics.estimates import median_ranks
 
     every = {n: ranks for n in range(6, 31) if (ranks := median_ranks(n)) is not None}
-    assert missed_at_a_look(every) > Fraction(10, 100)
+    assert missed_at_interim(every) > Fraction(10, 100)
 
 
 @pytest.mark.parametrize("q", [0.5, 0.9])
@@ -89,10 +89,10 @@ def test_it_holds_for_draws_of_a_skewed_distribution_that_stops_when_narrow() ->
 
 def test_a_look_takes_the_ranks_of_its_number_of_values() -> None:
     values = [float(v) for v in (3, 1, 2, 8, 7, 6, 5, 4, 12, 11, 10, 9)]
-    found = at_look(values)
+    found = at_interim(values)
     assert (found.value, found.low, found.high) == (6.5, 2.0, 11.0)
     with pytest.raises(KeyError):
-        at_look(values[:9])
+        at_interim(values[:9])
 
 
 def test_the_sequence_is_open_until_there_are_enough_values() -> None:

@@ -18,7 +18,7 @@ import fairc.api
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/build/plugins.md").read_text(encoding="utf-8")
-ROOMS = ("cell", "words", "dsl", "compiler", "runtime", "fairc")
+CORE = ("cell", "words", "dsl", "compiler", "runtime", "fairc")
 PACKAGES = {path.parent.name for path in (ROOT / "plugins").glob("*/*/__init__.py")}
 
 
@@ -71,6 +71,6 @@ sys.exit(bool({"numpy", "matplotlib", "duckdb", "fairc.runtime"} & set(sys.modul
 
 def test_fairc_imports_no_plugin() -> None:
     assert {"fairc_deviations", "fairc_fake"} == PACKAGES
-    for room in ROOMS:
-        for path in (ROOT / room).rglob("*.py"):
+    for package in CORE:
+        for path in (ROOT / package).rglob("*.py"):
             assert not {name.partition(".")[0] for name in imported(path)} & PACKAGES, path

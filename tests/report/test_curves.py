@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked_figures import subject_of
+from requested_figures import subject_of
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.answer import entry

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked_figures import subject_of
 from fontTools.ttLib import TTFont
 from representatives import few
+from requested_figures import subject_of
 
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import Drawing, defaults, window

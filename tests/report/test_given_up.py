@@ -9,7 +9,7 @@ import pytest
 
 from fairc.runtime.report.build import build
 from fairc.runtime.report.differences import differences, settings
-from fairc.runtime.report.given_up import given_up
+from fairc.runtime.report.limits import given_up
 from fairc.runtime.report.run import Run
 
 pytestmark = pytest.mark.usefixtures("without_drawing")

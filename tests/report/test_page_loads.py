@@ -175,7 +175,7 @@ def test_autocorrelation_has_a_panel_for_each_configuration(subject: Subject) ->
 
 
 def test_loads_measured_and_in_theory(subject: Subject) -> None:
-    sheet = loads.unasked(subject)
+    sheet = loads.by_default(subject)
     names = [name for name, _ in sheet.head]
     assert len(sheet.rows) == len(ACCESSES) * len(TARGETS) * len(HTTP) * 3
     rows = [dict(zip(names, row, strict=True)) for row in sheet.rows]

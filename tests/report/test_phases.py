@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from asked_figures import Maker, asked, planned, texts_of
+from requested_figures import Maker, planned, requested, texts_of
 
 from fairc.runtime.measurement.samples import STATES
 from fairc.runtime.report.figures import Drawing
@@ -34,7 +34,7 @@ def drawing_of(make_run: Maker, metric: str, **spec: object) -> Drawing:
         more=values,
         **spec,
     )
-    _, drawing = asked(path)
+    _, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     return drawing
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from asked_figures import subject_of
+from requested_figures import subject_of
 
 from fairc.mechanisms.devices.policer import figure as buckets
 from fairc.mechanisms.devices.policer.figure import MOST_USERS
@@ -45,7 +45,7 @@ def policed(path: Path) -> Path:
 def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
     subject = subject_of(policed(make_run(repeat=1, duration_s=4.0)))
     assert buckets.KIND.is_due(subject)
-    drawing = buckets.unasked(subject)
+    drawing = buckets.by_default(subject)
     svg = render(drawing).svg["page"]
     assert all(f"user-{n}" in svg for n in range(2, USERS))
     assert "user-0" not in svg and "user-1" not in svg
@@ -57,7 +57,7 @@ def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
     subject = subject_of(make_run(repeat=1, duration_s=4.0))
     assert not buckets.KIND.is_due(subject)
     with pytest.raises(NothingToDraw):
-        buckets.unasked(subject)
+        buckets.by_default(subject)
 
 
 @pytest.mark.full

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asked_figures import subject_of, texts_of
+from requested_figures import subject_of, texts_of
 
 from fairc.compiler import plan
 from fairc.compiler.plan import parse_cell

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_figures import asked
+from requested_figures import requested
 
 from fairc.compiler.plan import Amount, FigureRequest, MetricRequest
 from fairc.dsl.model.requests import Window
@@ -48,7 +48,7 @@ def run_with(
 
 
 def drawing(path: Path) -> Drawing:
-    _, made = asked(path)
+    _, made = requested(path)
     assert isinstance(made, Drawing)
     return made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trees import tree_of
 
-ROOMS = ("dsl", "mechanisms", "words", "compiler", "runtime", "fairc/cli", "plugins")
+PACKAGES = ("dsl", "mechanisms", "words", "compiler", "runtime", "fairc/cli", "plugins")
 PREFIXES = {
     "Registry": "unknown-",
     "Words": "unknown-",
@@ -33,7 +33,7 @@ REPORTING: Functions = {"reject": {0}, "warn": {0}}
 
 def of_rooms(root: Path) -> dict[str, list[str]]:
     """Return every code that the rooms can report, with the places (`file:line`) that report it."""
-    paths = [path for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+    paths = [path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
     nodes = {path: [n for n in ast.walk(tree_of(path)) if isinstance(n, NODES)] for path in paths}
     local = {path: dict(_functions(found)) for path, found in nodes.items()}
     public: Functions = defaultdict(set, REPORTING)

@@ -7,7 +7,7 @@ from typing import Any
 from fairc.dsl.core.entries import Entries, Parameter
 from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, AN_ECN, Words
 from fairc.dsl.core.registry import Registry
-from fairc.words.ccas.own_kernels import AnyKernel
+from fairc.words.ccas.custom_kernels import AnyKernel
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
 from fairc.words.sizes import A_BUFFER, A_LEAST_TIMEOUT, AN_UNSENT_SIZE
 from fairc.words.transports import TRANSPORTS

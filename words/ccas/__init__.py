@@ -4,7 +4,7 @@ cca     their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
 bpf     user-defined ones: BPF objects; module: kernel modules in C
 resume  what an earlier connection learnt
-own_kernels  what custom kernels have
+custom_kernels  what custom kernels have
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Symbol, Value
 
-from . import own_kernels
+from . import custom_kernels
 from .bpf import BPF
 from .cca import Cca, CcaParameter, Setting
 from .kernel import KERNEL
@@ -69,7 +69,7 @@ class AnyCca:
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
         span = value.name_span if isinstance(value, Applied) else value.span
-        if value.name not in CCAS and own_kernels.with_cca(value.name):
+        if value.name not in CCAS and custom_kernels.with_cca(value.name):
             return value  # for a flow over TCP, which knows its kernel
         if value.name in ABSENT:
             why, nearest = ABSENT[value.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairc.dsl.core.entries import Use
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import OwnCca
-from fairc.words.own_modules import SOURCE, ModuleSettings, name_parameter, read_module, variant
+from fairc.words.kernel_modules import SOURCE, ModuleSettings, name_parameter, read_module, variant
 
 from .cca import Cca
 from .kernel import KERNEL

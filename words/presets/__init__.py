@@ -20,11 +20,10 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse
-from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.devices.registry import DEVICES, PROXIES
 from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
-from fairc.words.peps import A_PEP
 from fairc.words.trace import A_LINK_RATE, Traced
 
 KINDS: Mapping[str, Kind[Any]] = {
@@ -39,7 +38,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "mtu": A_MTU,
     "transmission": A_TRANSMISSION,
     **{device.noun: device.key.kind for device in DEVICES},
-    "pep": A_PEP,
+    **{proxies.noun: proxies.mode.kind for proxies in PROXIES},
 }
 _SUMMARY = re.compile(r"^# (.+?)(?::| \(|\.$|\. )", re.MULTILINE)
 _ALIAS = re.compile(r"^# .*`(\w+)` is the same", re.MULTILINE)

@@ -16,9 +16,10 @@ from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.routing import RoutedPath, Traffic, between
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.core.units import BDP, DATA
-from fairc.dsl.model import Flow, Pep
+from fairc.dsl.model import Flow
 
 from . import cell as parts
+from .declaration import Pep
 
 LEAST_PACKETS = 10  # what Linux begins with by itself
 SPLIT = ("tcp", "web")
@@ -58,7 +59,9 @@ def of_network(
     """
     peps: list[parts.Pep] = []
     port = max((ports[flow.name] + flow.connections for flow, _ in traffic), default=0)
-    for pep in wiring.network.peps:
+    for pep in wiring.network.proxies:
+        if not isinstance(pep, Pep):
+            continue
         down = between(wiring, pep.gateway, pep.terminal)
         link = _Link(down, between(wiring, pep.terminal, pep.gateway))
         crossing = [flow for flow, path in traffic if link.splits(flow, path)]

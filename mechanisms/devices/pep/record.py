@@ -1,4 +1,4 @@
-"""What `pep` left behind: the reports of each pair of proxies on its middle connections, and on the
+"""Records of PEPs: the reports of each pair of proxies on its middle connections, and on the
 connections that it split.
 """
 

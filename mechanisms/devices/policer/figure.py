@@ -5,15 +5,13 @@ one.
 from __future__ import annotations
 
 from fairc.runtime.formatting import one_line
-from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.figures.base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from fairc.runtime.report.figures.traces import (
     BINS,
     Line,
     Panel,
     ShownRun,
-    chart,
-    chosen_text,
+    over_time,
     representatives,
 )
 from fairc.runtime.report.run import Run
@@ -27,10 +25,9 @@ def polices(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM buckets LIMIT 1"))
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
-    behind = explained(shown.behind for shown in found)
     lines = [(shown, *of) for shown in found for of in _lines(subject.run, shown)]
     if not lines:
         raise NothingToDraw("none of the configurations shown has a policer")
@@ -41,18 +38,15 @@ def unasked(subject: Subject) -> Drawing:
     panels = [
         Panel(heading, "tokens", of, (0.0, ""), shown.behind, span) for shown, heading, of in lines
     ]
-    return Drawing(
-        name="buckets",
-        section="time",
-        title="Buckets of the policer",
-        caption=(
-            "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
-            f" which packets are dropped. With more than {MOST_USERS} users, only those with"
-            f" the most drops, and then the most tokens, are shown. {chosen_text(found)} Each bin"
-            f" of time keeps its smallest and its largest value.{behind}"
-        ),
-        alt=f"Line chart of the level of buckets over time, down to {min(values):.3g} tokens.",
-        picture=chart(panels),
+    return over_time(
+        found,
+        panels,
+        "buckets",
+        "Buckets of the policer",
+        "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
+        f" which packets are dropped. With more than {MOST_USERS} users, only those with the most"
+        " drops, and then the most tokens, are shown.",
+        f"Line chart of the level of buckets over time, down to {min(values):.3g} tokens.",
     )
 
 
@@ -84,4 +78,4 @@ def _lines(run: Run, shown: ShownRun) -> list[tuple[str, tuple[Line, ...]]]:
     return found
 
 
-KIND = FigureKind("buckets", unasked=unasked, is_due=polices)
+KIND = FigureKind("buckets", by_default=by_default, is_due=polices)

@@ -1,5 +1,4 @@
-"""What a policer does to a flow: tokens taken, packets dropped, the bucket's level, and small
-windows.
+"""The metric `policing`: tokens taken, packets dropped, the bucket's level, and small windows.
 
     policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean
     of L(t) policing.empty  = share of time with L(t) <= 0

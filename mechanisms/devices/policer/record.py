@@ -1,4 +1,4 @@
-"""What policers left behind: what each reported, and what it must have done."""
+"""Records of policers: their reports, and the decisions that they must have made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plan and `tc` have of `fifo`."""
+"""The queue `fifo` in a cell: its part of the plan, and its lines of tc."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Queue
 from fairc.mechanisms.queues.discipline import Discipline, LinkQueue
-from fairc.words.own_modules import (
+from fairc.words.kernel_modules import (
     SOURCE,
     ModuleSettings,
-    OwnModule,
+    ModuleSource,
     name_parameter,
     read_module,
     variant,
@@ -49,7 +49,7 @@ def _read(use: Use[Any], span: Span) -> Queue:
 
 
 def _lower(given: LinkQueue) -> OwnQueue:
-    own = cast(OwnModule, given.written.options[_MODULE])
+    own = cast(ModuleSource, given.written.options[_MODULE])
     return OwnQueue(
         limit_packets=given.packets,
         discipline=variant(own.registers, 1) if own.registers in OF_LINUX else own.registers,

@@ -81,11 +81,11 @@ class Iperf3(SimpleWorkload):
         if flow.transport != "udp":
             yield from self._refused_over_tcp(flow, given)
 
-    def unsplittable(self, flow: Flow, pep: str) -> Iterator[Diagnostic]:
+    def unsplittable(self, flow: Flow, proxies: str) -> Iterator[Diagnostic]:
         """Yield that its data could not be told from its control connection."""
         yield Diagnostic(
             "iperf3-over-pep",
-            f"iperf3 of the flow `{flow.label}` cannot run over the proxies of `{pep}`",
+            f"iperf3 of the flow `{flow.label}` cannot run over the proxies of `{proxies}`",
             flow.span,
             notes=(
                 "they would also split its control connection, so its data could not be identified",

@@ -1,4 +1,4 @@
-"""What `load` left behind: what its client, a browser or not, reported about each page load."""
+"""Records of `load`: the reports of its client, a browser or not, on each page load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `media` left behind: the frames of each end.
+"""Records of `media`: the frames of each end.
 
 Each end has a file of records (docs/reference/artefacts.md): of frames that its encoder emitted, of
 frames that have come, and of groups that it cancelled. The sender's records and the receiver's of

@@ -93,14 +93,14 @@ def figure(look: Look) -> FigureKind:
     """Return the kind of figure that looks so."""
     return FigureKind(
         look.kind,
-        partial(_asked, look),
+        partial(_requested, look),
         lambda subject: _figure(look, _default(subject), look.kind, "repetitions"),
         lambda subject: subject.measures(METRIC.name),
         look.is_answer,
     )
 
 
-def _asked(look: Look, subject: Subject, request: FigureRequest) -> Drawing:
+def _requested(look: Look, subject: Subject, request: FigureRequest) -> Drawing:
     """Make a figure; options: `facet`, `where`. Each configuration and flow has a panel of its own.
 
     Raises NothingToDraw where no cell that counts has these curves, or there are too many panels.
@@ -112,7 +112,7 @@ def _asked(look: Look, subject: Subject, request: FigureRequest) -> Drawing:
     for key, members in query.groups(names):
         first = in_order(members)[0]
         panels.append(_panel(subject, worded(names, key), first.outcome, first.flow))
-    drawing = _figure(look, panels, replace(query, request=request).stem, "asked")
+    drawing = _figure(look, panels, replace(query, request=request).stem, "requested")
     query.check(sum(bool(panel.of(look.wanted)) for panel in panels))
     return drawing
 

@@ -36,7 +36,7 @@ def defaults(subject: Subject) -> list[FigureKind]:
         *(course.KIND, pairs.KIND, *histogram.of_k(subject)),
         *FIGURES,
     )
-    due = (kind for kind in dict.fromkeys(known) if kind.unasked and kind.is_due(subject))
+    due = (kind for kind in dict.fromkeys(known) if kind.by_default and kind.is_due(subject))
     return [kind for kind in due if kind.name not in asked]
 
 

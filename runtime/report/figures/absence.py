@@ -1,4 +1,4 @@
-"""Which flows of a figure some of its configurations do not have, for its caption."""
+"""Flows of a figure that some of its configurations do not have, for its caption."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .style import SERIES
 from .wording import by_text, worded
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`: a panel for each of their groups.
 
     Every swept name separates groups: a series that mixes configurations has no order. Raises
@@ -79,4 +79,4 @@ def _chart(found: dict[str, Autocorrelation]) -> Chart:
     )
 
 
-KIND = FigureKind("autocorrelation", asked)
+KIND = FigureKind("autocorrelation", requested)

@@ -73,7 +73,7 @@ class NamedAxis:
         axes.set_xticks([places[i] for i in kept], [texts[i] for i in kept], rotation=turn)
         axes.xaxis.set_minor_locator(NullLocator())
 
-    def room(self, inches: float) -> float:
+    def height_below(self, inches: float) -> float:
         """Return the inches that labels need below a panel of this width, beyond a line."""
         texts, upright = self._texts(inches)
         return max(map(len, texts)) * _CHARACTER - _LINE if upright else 0.0

@@ -1,4 +1,4 @@
-"""What a figure is: a drawing with its texts; and the registry of kinds of figures."""
+"""Figures: a drawing with its texts; and the registry of kinds of figures."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Drawing:
     """One figure of a report.
 
     name: stem of its files, unique in the report. section: `lead` (the picture that answers),
-    `time`, `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it
-    and which data it shows. alt: its alternative text.
+    `time`, `repetitions` or `requested` (by the experiment). title: heading. caption: how to read
+    it and which data it shows. alt: its alternative text.
     """
 
     name: str
@@ -78,25 +78,27 @@ class NothingToDraw(Exception):
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
-    asked: makes what `report` asks for; unasked: makes the figure that a report shows by itself;
-    None: it is not made so. Both raise NothingToDraw. is_due: whether a report shows it by itself.
+    requested: makes what `report` asks for; None: it cannot be asked for.
+    by_default: makes the figure that a report shows by itself; None: there is none.
+    Both raise NothingToDraw.
+    is_due: whether a report shows it by itself.
     is_answer: whether it, and no single value of its metric, answers what the experiment asks, so
     that it leads a report.
     """
 
     name: str
-    asked: Callable[[Subject, FigureRequest], Drawing | Sheet] | None = None
-    unasked: Callable[[Subject], Drawing | Sheet] | None = None
+    requested: Callable[[Subject, FigureRequest], Drawing | Sheet] | None = None
+    by_default: Callable[[Subject], Drawing | Sheet] | None = None
     is_due: Callable[[Subject], bool] = lambda _: True
     is_answer: bool = False
 
     def make(self, subject: Subject, request: FigureRequest | None = None) -> Drawing | Sheet:
         """Return the figure, or the table; request: None for a default figure."""
         if request is None:
-            assert self.unasked is not None, f"`{self.name}` is no default figure"
-            return self.unasked(subject)
-        assert self.asked is not None, f"`{self.name}` is a default figure alone"
-        return self.asked(subject, request)
+            assert self.by_default is not None, f"`{self.name}` is no default figure"
+            return self.by_default(subject)
+        assert self.requested is not None, f"`{self.name}` is a default figure alone"
+        return self.requested(subject, request)
 
 
 def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:

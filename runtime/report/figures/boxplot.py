@@ -105,7 +105,7 @@ PAIRED_TESTS: Mapping[str, TestOf] = MappingProxyType(
 """The same where configurations share draws, so that their values are not independent samples."""
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`, `notch`, `test`, `ci`."""
     query = load(subject, request)
     facet, by = query.names("facet"), query.names("by")
@@ -292,4 +292,4 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
     )
 
 
-KIND = FigureKind("boxplot", asked)
+KIND = FigureKind("boxplot", requested)

@@ -21,7 +21,7 @@ from .wording import by_text, headed, valued, worded
 MAX_STEPS = 400
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`. Raises NothingToDraw for too many groups.
 
     Of a metric that is a distribution in each cell, that distribution (`within`).
@@ -98,4 +98,4 @@ def _span(values: Sequence[float], unit: str) -> str:
     return f"{quantity(finite[0], unit)} to {quantity(finite[-1], unit)}{more}"
 
 
-KIND = FigureKind("cdf", asked)
+KIND = FigureKind("cdf", requested)

@@ -25,7 +25,7 @@ from .layout import (
     draw_keys,
     headings,
     key_height,
-    label_room,
+    label_width,
     short,
 )
 from .marks import Line, Rule
@@ -75,7 +75,7 @@ class Scale(Protocol):
         """Set scale, ends and ticks of a panel that is so wide."""
         ...
 
-    def room(self, inches: float) -> float:
+    def height_below(self, inches: float) -> float:
         """Return the inches that a horizontal one needs below such a panel, beyond a line."""
         ...
 
@@ -120,7 +120,7 @@ class Axis:
         elif self.bins and not self.log:
             axes.locator_params(axis=side, nbins=self.bins)
 
-    def room(self, inches: float) -> float:
+    def height_below(self, inches: float) -> float:
         """Return the inches that its numbers need below a panel, beyond a line: none."""
         return 0.0
 
@@ -161,7 +161,7 @@ class Chart:
         """Draw it at one of the two widths, inside `paper_style`."""
         ends = [[end for mark in p.marks if (end := mark.end) is not None] for p in self.panels]
         names = [text for of_panel in ends for _, text, _ in of_panel]
-        room = label_room(names) if names else 0.0
+        room = label_width(names) if names else 0.0
         named = max(sum(bool(text) for _, text, _ in of_panel) for of_panel in ends)
         low = named * NAME_HEIGHT
         figure, panels, columns = self._panels(width, room or _RIGHT, low)
@@ -222,7 +222,7 @@ class Chart:
 
         def below() -> float:
             """Return the inches below the panels of a row."""
-            return _BOTTOM + self.x.room(full / columns - self.left - right)
+            return _BOTTOM + self.x.height_below(full / columns - self.left - right)
 
         while most() < _MIN_PANEL and columns < count:
             columns += 1

@@ -57,7 +57,7 @@ class Settling(NamedTuple):
     enough: int | None
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by` and `facet` (a panel for each), `percentile`, `draws`."""
     query = load(subject, request)
     names = query.each()
@@ -187,4 +187,4 @@ def spread_of(
     return np.percentile(found, QUANTILES, axis=1)
 
 
-KIND = FigureKind("convergence", asked)
+KIND = FigureKind("convergence", requested)

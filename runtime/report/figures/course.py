@@ -14,12 +14,11 @@ import numpy as np
 
 from fairc.runtime.formatting import number
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.run import Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
+from .traces import BINS, Line, Panel, ShownRun, over_time, representatives
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -29,11 +28,10 @@ look so.
 """
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
-    behind = explained(shown.behind for shown in found)
-    bins = BINS if len(found) == 1 else BINS // 2
+    bins = BINS // min(len(found), 2)
     courses = [_traces(subject.run, shown.outcome, bins) for shown in found]
     if not any(K in course for course in courses):
         raise NothingToDraw("K over time is not stored")
@@ -57,20 +55,18 @@ def unasked(subject: Subject) -> Drawing:
         for shown, course in zip(found, courses, strict=True)
         if K in course
     ]
-    return Drawing(
-        name="course",
-        section="time",
-        title="K over time",
-        caption=(
-            "K up to each time: below 0 the first session has received more so far. Early"
-            " slots weigh more, and the"
-            " last value is K. Also shown: the mean of Jain's index so far, and the rates of"
-            " the sessions (IP bytes at"
-            f" the bottleneck's exit). With more than two sessions: the pair with the largest"
-            f" |K|. {chosen_text(found)}{behind}"
-        ),
-        alt=f"Line charts over time. {'; '.join(ends[:4])}.",
-        picture=chart(panels, across=PANELS),
+    return over_time(
+        found,
+        panels,
+        "course",
+        "K over time",
+        "K up to each time: below 0 the first session has received more so far. Early slots weigh"
+        " more, and the last value is K. Also shown: the mean of Jain's index so far, and the rates"
+        " of the sessions (IP bytes at the bottleneck's exit). With more than two sessions: the"
+        " pair with the largest |K|.",
+        f"Line charts over time. {'; '.join(ends[:4])}.",
+        kept="",
+        across=PANELS,
     )
 
 
@@ -102,4 +98,4 @@ def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float
     return found
 
 
-KIND = FigureKind("course", unasked=unasked, is_due=lambda subject: subject.measures("fmp"))
+KIND = FigureKind("course", by_default=by_default, is_due=lambda subject: subject.measures("fmp"))

@@ -20,7 +20,7 @@ _TEXT, _STRIP, _LONE = 0.14, 0.24, 0.42
 """Heights of a configuration's name and of its strip, inches; a single strip has room for more."""
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure from the cells' fairness: F where it is defined, and Jain's index."""
     results, sessions = subject.results, subject.run.sessions
     kinds = [value.name for value in (F, JAIN_SESSION, JAIN_SLOTS)]
@@ -112,4 +112,6 @@ def _strip(
     return marks
 
 
-KIND = FigureKind("fairness", unasked=unasked, is_due=lambda subject: subject.measures("fairness"))
+KIND = FigureKind(
+    "fairness", by_default=by_default, is_due=lambda subject: subject.measures("fairness")
+)

@@ -66,7 +66,7 @@ class Map:
     left_out: Mapping[Place, int]
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `x`, `y`, `facet`, `stat`."""
     query = load(subject, request, endless=True)
     (x,), (y,) = query.names("x"), query.names("y")
@@ -381,4 +381,4 @@ def _keys(maps: list[Map], sides: tuple[str, ...]) -> list[Key]:
     return keys
 
 
-KIND = FigureKind("heatmap", asked)
+KIND = FigureKind("heatmap", requested)

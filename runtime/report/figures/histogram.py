@@ -23,7 +23,7 @@ from .wording import by_text, worded
 K = "fmp.K"
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by` and `facet` (a panel for each), `bins`."""
     query = load(subject, request)
     names, factor = query.each(), query.scale.factor
@@ -90,14 +90,14 @@ def of_k(subject: Subject) -> list[FigureKind]:
     if not (subject.measures("fmp") and len(subject.run.configurations) > 1):
         return []
     return [
-        FigureKind(f"histogram of {K} by {one_line(name)}", unasked=partial(_of_k, name))
+        FigureKind(f"histogram of {K} by {one_line(name)}", by_default=partial(_of_k, name))
         for name in _of_network(subject)
     ]
 
 
 def _of_k(name: str, subject: Subject) -> Drawing:
     request = FigureRequest(kind="histogram", metric=K, options={"by": (name,), "bins": 20.0})
-    return replace(asked(subject, request), name=f"k-by-{name}", section="repetitions")
+    return replace(requested(subject, request), name=f"k-by-{name}", section="repetitions")
 
 
 def _of_network(subject: Subject) -> list[str]:
@@ -126,4 +126,4 @@ def _of_network(subject: Subject) -> list[str]:
     return found
 
 
-KIND = FigureKind("histogram", asked)
+KIND = FigureKind("histogram", requested)

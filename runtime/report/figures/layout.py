@@ -105,7 +105,7 @@ def cut(text: str, most: int) -> str:
     return f"{line[: most - 1 - end]}…{line[-end:]}"
 
 
-def label_room(labels: Iterable[str]) -> float:
+def label_width(labels: Iterable[str]) -> float:
     """Return the width in inches that labels at the right edge need, inside `paper_style`."""
     font = FontProperties(family=rcParams["font.family"], size=rcParams["font.size"])
     measure = TextToPath().get_text_width_height_descent

@@ -21,7 +21,7 @@ from .overtime import Point
 from .phases import Phase
 from .query import Names, Query, Summing, load, only
 from .style import colour, dash
-from .windows import window_of
+from .time_range import window_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
@@ -43,7 +43,7 @@ class Line:
     endless: Sequence[float] = ()
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`, `log`."""
     timed = request.options["x"] == TIME
     query = load(subject, request, endless=not timed)
@@ -166,7 +166,7 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     scale = scale_for(query.unit, ends)
     name = query.labelled(scale)
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
-    free = 1 - phases.room(max(len(_lanes(lines, line)) for line in lines))
+    free = 1 - phases.height_of(max(len(_lanes(lines, line)) for line in lines))
     if wants_log(query, "y", ends):
         low, high = low / 1.2, high * 1.2
         vertical = Axis(name, low, low * (high / low) ** (1 / free), log=True)
@@ -243,4 +243,4 @@ def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> l
     return [*marks, Band(x, low, high, paint)]
 
 
-KIND = FigureKind("line", asked)
+KIND = FigureKind("line", requested)

@@ -44,7 +44,7 @@ def loads_pages(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM loads LIMIT 1"))
 
 
-def unasked(subject: Subject) -> Sheet:
+def by_default(subject: Subject) -> Sheet:
     """Make the table. Raises NothingToDraw where no cell that counts loaded a page."""
     run, results = subject.run, subject.results
     measures = {(m.metric, m.flow, m.load): m for m in results.measures}
@@ -154,4 +154,4 @@ def _own(plt_s: float | None, digits: int) -> Cell:
     return "-" if plt_s is None else scaled(plt_s, _SECONDS, digits)
 
 
-KIND = FigureKind("loads", unasked=unasked, is_due=loads_pages)
+KIND = FigureKind("loads", by_default=by_default, is_due=loads_pages)

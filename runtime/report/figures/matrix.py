@@ -21,7 +21,7 @@ from .query import Names, Query, Summing, load, only
 from .wording import by_text, worded
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `x`, `y`, `facet`, `stat`."""
     query, other = load(subject, request, endless=True), None
     if presentation(query.metric).has_sides:
@@ -120,4 +120,4 @@ def _caption(
     return " ".join([*parts, query.basis(names)])
 
 
-KIND = FigureKind("matrix", asked)
+KIND = FigureKind("matrix", requested)

@@ -20,7 +20,7 @@ from fairc.words.metrics import METRICS as WORDS
 from .base import NothingToDraw
 from .phases import Phases, merged
 from .query import Names, Query, Summing, only
-from .windows import bounds, mark_of, of_members, window_of
+from .time_range import bounds, mark_of, of_members, window_of
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -38,7 +38,7 @@ often the interval misses.
 Row = tuple[Cell, ...]
 
 
-def asked(subject: Subject, request: FigureRequest) -> Sheet:
+def requested(subject: Subject, request: FigureRequest) -> Sheet:
     """Make the table; options: `by`, `facet` (what makes a pair; else the CCAs), `percentile`,
     `ci`.
     """
@@ -149,12 +149,12 @@ def _meaning(p: float) -> str:
     return f" {share}: 1 - (the {ordinal(100 - p)} of |K|)."
 
 
-def _unasked(subject: Subject) -> Sheet:
-    return replace(asked(subject, DEFAULT), section="repetitions")
+def _by_default(subject: Subject) -> Sheet:
+    return replace(requested(subject, DEFAULT), section="repetitions")
 
 
 def _is_due(subject: Subject) -> bool:
     return subject.measures("fmp") and len(subject.run.configurations) > 1
 
 
-KIND = FigureKind("pairs", asked, _unasked, _is_due)
+KIND = FigureKind("pairs", requested, _by_default, _is_due)

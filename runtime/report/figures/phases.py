@@ -117,7 +117,7 @@ class Lane(Mark):
         )
 
 
-def room(lanes: int) -> float:
+def height_of(lanes: int) -> float:
     """Return the part of a panel that lanes take at its top."""
     return lanes * (_HEIGHT + _GAP)
 

@@ -1,5 +1,5 @@
-"""What a figure of `report` asks for: the samples of its metric, grouped by names; and what is said
-of them.
+"""The data of a requested figure: the samples of its metric, grouped by names; and what is said of
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from fairc.runtime.claims.intervals import quantity_of
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
-from fairc.runtime.repetitions.moving import moved
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, UnknownName, Value
 from fairc.runtime.repetitions.samples import (
     FLOW,
@@ -30,6 +29,7 @@ from fairc.runtime.repetitions.samples import (
     group,
     load_text,
 )
+from fairc.runtime.repetitions.stationarity import moved
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.protocols import sentences
 from fairc.runtime.report.run import Run
@@ -321,7 +321,7 @@ class Query:
 
     def drawing(self, title: str, caption: str, alt: str, picture: Picture) -> Drawing:
         """Return the figure that was asked for."""
-        return Drawing(self.stem, "asked", title, caption, alt, picture)
+        return Drawing(self.stem, "requested", title, caption, alt, picture)
 
     def sheet(
         self,
@@ -331,7 +331,7 @@ class Query:
         rows: Iterable[tuple[Cell, ...]],
     ) -> Sheet:
         """Return the table that was asked for."""
-        return Sheet(self.stem, "asked", title, caption, tuple(head), tuple(rows))
+        return Sheet(self.stem, "requested", title, caption, tuple(head), tuple(rows))
 
 
 def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> Query:

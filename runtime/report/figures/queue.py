@@ -5,19 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.formatting import Scale, scale_for
-from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
+from .traces import BINS, Line, Panel, ShownRun, over_time, representatives
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
-    behind = explained(shown.behind for shown in found)
-    bins = BINS if len(found) == 1 else BINS // 2
+    bins = BINS // min(len(found), 2)
     panels = [panel for shown in found for panel in _panels(subject.run, shown, bins)]
     if not panels:
         raise NothingToDraw("no samples of a queue")
@@ -26,17 +24,13 @@ def unasked(subject: Subject) -> Drawing:
         + (f", limit {p.limit[0]:.3g} {p.unit}" if p.limit else "")
         for p in panels[:4]
     ]
-    return Drawing(
-        name="queue",
-        section="time",
-        title="Bottleneck queue",
-        caption=(
-            f"Largest backlog in each slot of 100 ms; dashed: the limit. {chosen_text(found)} Each"
-            f" bin"
-            f" of time keeps its smallest and its largest value.{behind}"
-        ),
-        alt=f"Line chart of the backlog over time. {'; '.join(parts)}.",
-        picture=chart(panels),
+    return over_time(
+        found,
+        panels,
+        "queue",
+        "Bottleneck queue",
+        "Largest backlog in each slot of 100 ms; dashed: the limit.",
+        f"Line chart of the backlog over time. {'; '.join(parts)}.",
     )
 
 
@@ -71,4 +65,4 @@ def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
     return panels
 
 
-KIND = FigureKind("queue", unasked=unasked)
+KIND = FigureKind("queue", by_default=by_default)

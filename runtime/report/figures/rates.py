@@ -112,7 +112,7 @@ def together(run: Run, rates: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[A
     return {name: np.concatenate([rates[flow] for flow in flows]) for name, flows in lines.items()}
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = [(c, load(subject.run, c)) for c in subject.shown]
     data = [(c, s) for c, s in found if s is not None]
@@ -194,4 +194,4 @@ def _chart(data: list[Series], names: list[str]) -> Chart:
     )
 
 
-KIND = FigureKind("rates", unasked=unasked)
+KIND = FigureKind("rates", by_default=by_default)

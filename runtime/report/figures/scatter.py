@@ -61,7 +61,7 @@ class Cloud:
     of: str
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`, `ellipse`, `reverse`, `log`."""
     query, across = load(subject, request), _second(subject, request)
     pairs = _pairs(query, across)
@@ -230,4 +230,4 @@ def _axis(name: str, values: Sequence[float], log: bool, reverse: bool) -> Axis:
     return Axis(name, high, low, log) if reverse else Axis(name, low, high, log)
 
 
-KIND = FigureKind(NAME, asked)
+KIND = FigureKind(NAME, requested)

@@ -56,7 +56,7 @@ class Panel:
     scaled: float | None
 
 
-def asked(subject: Subject, request: FigureRequest) -> Drawing:
+def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`. Every configuration has a panel of its own.
 
     Raises NothingToDraw where no load has a curve, or there are too many panels or groups.
@@ -280,4 +280,4 @@ def _chart(panels: Sequence[Panel], groups: list[Key]) -> Chart:
     )
 
 
-KIND = FigureKind("sequence", asked)
+KIND = FigureKind("sequence", requested)

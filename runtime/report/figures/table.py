@@ -11,7 +11,7 @@ from .query import Summing, load
 from .wording import by_text
 
 
-def asked(subject: Subject, request: FigureRequest) -> Sheet:
+def requested(subject: Subject, request: FigureRequest) -> Sheet:
     """Make the table; options: `by`, `facet` (the first columns), `percentile`, `stat`, `ci`."""
     query = load(subject, request, endless=True)
     names, scale, sums = query.each(), query.scale, Summing(query)
@@ -47,4 +47,4 @@ def asked(subject: Subject, request: FigureRequest) -> Sheet:
     )
 
 
-KIND = FigureKind("table", asked)
+KIND = FigureKind("table", requested)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.backdrop import NOTHING, Backdrop, backdrop
+from fairc.runtime.report.backdrop import NOTHING, Backdrop, backdrop, explained
 from fairc.runtime.report.run import Configuration
 
-from .base import NothingToDraw, Subject, panel_names
+from .base import Drawing, NothingToDraw, Subject, panel_names
 from .chart import Axis, Chart
 from .chart import Panel as Drawn
 from .marks import Band, Behind, Rule, limit
@@ -86,6 +86,29 @@ def chosen_text(found: list[ShownRun]) -> str:
     which = "; ".join(f"{s.configuration.label}: repetition {s.outcome.repetition}" for s in found)
     reasons = " or ".join(dict.fromkeys(shown.why for shown in found))
     return f"One run each, not a summary: {reasons} ({which})."
+
+
+def over_time(
+    found: list[ShownRun],
+    panels: Sequence[Panel],
+    name: str,
+    title: str,
+    caption: str,
+    alt: str,
+    *,
+    kept: str = "value",
+    more: str = "",
+    across: int = 0,
+) -> Drawing:
+    """Return the figure of panels, which show one repetition of each configuration.
+
+    caption: what the lines are. kept: what a bin of time keeps the smallest and the largest of;
+    empty: it has neither. more: what the caption ends with. across: as of `chart`.
+    """
+    bins = f" Each bin of time keeps its smallest and its largest {kept}." if kept else ""
+    behind = explained(shown.behind for shown in found)
+    whole = f"{caption} {chosen_text(found)}{bins}{behind}{more}"
+    return Drawing(name, "time", title, whole, alt, chart(panels, across))
 
 
 def broken(line: Line, silence_s: float) -> tuple[list[float], list[float]]:

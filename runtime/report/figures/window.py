@@ -10,11 +10,10 @@ import numpy as np
 
 from fairc.runtime.formatting import listed, one_line
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.run import Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, chart, chosen_text, representatives
+from .traces import BINS, Line, Panel, over_time, representatives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,11 +21,10 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Any]
 
 
-def unasked(subject: Subject) -> Drawing:
+def by_default(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
-    behind = explained(shown.behind for shown in found)
-    bins = BINS if len(found) == 1 else BINS // 2
+    bins = BINS // min(len(found), 2)
     panels: list[Panel] = []
     several = False
     for shown in found:
@@ -55,16 +53,16 @@ def unasked(subject: Subject) -> Drawing:
         if any(subject.run.scenes[shown.configuration.id].is_split for shown in found)
         else ""
     )
-    return Drawing(
-        name="window",
-        section="time",
-        title="Congestion window and RTT",
-        caption=(
-            f"Sampled inside the sender. {chosen_text(found)} Each bin of time keeps"
-            f" its smallest and its largest sample.{behind}{summed}{crowd}{split}"
-        ),
-        alt=_alt(panels),
-        picture=chart(panels, across=2),
+    return over_time(
+        found,
+        panels,
+        "window",
+        "Congestion window and RTT",
+        "Sampled inside the sender.",
+        _alt(panels),
+        kept="sample",
+        more=f"{summed}{crowd}{split}",
+        across=2,
     )
 
 
@@ -179,4 +177,4 @@ def _summed(columns: Columns, bins: int, ends: Ends) -> Series:
     return _middles(bins, ends)[seen].tolist(), total[seen].tolist()
 
 
-KIND = FigureKind("window", unasked=unasked)
+KIND = FigureKind("window", by_default=by_default)

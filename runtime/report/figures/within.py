@@ -32,7 +32,7 @@ from .marks import Band
 from .marks import Line as Drawn
 from .query import Query, load
 from .style import colour, dash
-from .windows import bounds, mark_of, of_members, when, window_of
+from .time_range import bounds, mark_of, of_members, when, window_of
 from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What groups, panels and axes are called in captions, titles and legends."""
+"""Names of groups, panels and axes in captions, titles and legends."""
 
 from __future__ import annotations
 

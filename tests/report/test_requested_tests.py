@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
+from requested_figures import SWEEP, Maker, planned, requested, run_of, texts_of, values_of
 
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.repetitions.samples import Sample
@@ -23,7 +23,7 @@ F = "fairness.F"
 
 def test_boxes_with_tests(make_run: Maker) -> None:
     path = run_of(make_run, "boxplot(fairness.F, by: [loss, n], notch: on, test: welch)")
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     every = [
         welch(
@@ -54,7 +54,7 @@ def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
             for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
         ),
     )
-    _, drawing = asked(path)
+    _, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert "No notch: values of one cell are not independent." in drawing.caption
     assert "No test: values of one cell are not independent." in drawing.caption
@@ -66,12 +66,12 @@ def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
         "line(fairness.F, x: n)  boxplot(fairness.F, by: n, notch: on, test: wilcoxon)",
         duration_s=1.0,
     )
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     request = subject.run.plan.figures[0]
     found = query.load(subject, request)
     points = [query.Summing(found)(members) for _, members in found.groups(("n",))]
     assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
-    _, boxes = asked(path, 1)
+    _, boxes = requested(path, 1)
     assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)
     for caption in (drawing.caption, boxes.caption):
         assert "Groups mix configurations, so they have no interval and no test" in caption
@@ -82,7 +82,7 @@ def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
     path = run_of(
         make_run, "boxplot(fairness.F, by: [loss, n], test: wilcoxon)", common=("the starts",)
     )
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert "Wilcoxon's signed-rank test of the differences in each repetition" in drawing.caption
     of = {

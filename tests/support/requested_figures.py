@@ -1,4 +1,4 @@
-"""Figures that an experiment asks for, drawn from invented runs."""
+"""Figures that an experiment requests, drawn from invented runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.plan import Plan
-from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
@@ -19,7 +18,7 @@ from fairc.runtime.report.figures import (
 from fairc.runtime.report.render import Rendered, render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
-from fairc.runtime.report.summary import Results
+from fairc.runtime.report.summary import Results, choose
 
 Maker = Callable[..., Path]
 
@@ -66,14 +65,14 @@ def subject_of(path: Path) -> Subject:
     return Subject(run, results, *choose(run, results))
 
 
-def asked(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
+def requested(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
     subject = subject_of(path)
     request = subject.run.plan.figures[index]
     return subject, next(k for k in FIGURES if k.name == request.kind).make(subject, request)
 
 
 def drawn(path: Path, index: int = 0) -> Rendered:
-    _, drawing = asked(path, index)
+    _, drawing = requested(path, index)
     assert isinstance(drawing, Drawing)
     return render(drawing)
 

@@ -18,7 +18,7 @@ from fairc.runtime.run.history import as_claimed
 from fairc.runtime.statistics.estimates import median_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
-from fairc.words.repetitions import looks
+from fairc.words.repetitions import interim_analyses
 
 LEAST, MOST = 8, 40
 BOUND = 10.0
@@ -47,7 +47,7 @@ def missed_at_some_look(kept: dict[int, tuple[int, int]]) -> float:
 @pytest.mark.parametrize("pairs", [1, 5, 20])
 def test_all_pairs_and_looks_together_miss_in_fewer_than_five_percent(pairs: int) -> None:
     level = 1 - 0.05 / pairs
-    taken = looks(LEAST, MOST)
+    taken = interim_analyses(LEAST, MOST)
     sequence = {n: kept_counts(n, 0.5, level) for n in taken}
     assert 0 < pairs * missed_at_some_look(sequence) < 0.05
     # Ordinary intervals at the same level, looked at as often, would not hold it.
@@ -141,25 +141,25 @@ AROUND = [BOUND + (-1) ** n * (1 + n / 100) for n in range(30)]
 @pytest.mark.parametrize("values", [ABOVE, BELOW])
 def test_a_range_ends_when_its_claim_holds_or_fails(values: list[float]) -> None:
     found = ending((claim("one", "x"),), x=values, y=AROUND)
-    assert (found.why, found.look, found.result.undecided) == ("reached", 8, ())
+    assert (found.why, found.repetitions, found.result.undecided) == ("reached", 8, ())
 
 
 def test_a_range_goes_on_while_its_claim_is_undecided() -> None:
     found = ending((claim("one", "x"), claim("two", "x", low=1.0)), x=AROUND, y=AROUND)
-    assert (found.why, found.look, found.result.undecided) == ("used up", 30, ("one",))
+    assert (found.why, found.repetitions, found.result.undecided) == ("used up", 30, ("one",))
 
 
 def test_more_pairs_need_a_later_look() -> None:
     """Two intervals at 97.5 % each are closed from 9 values on, so the look at 8 decides
     neither.
     """
-    assert ending((claim("both", "x", "y"),), x=ABOVE, y=ABOVE).look == 12
-    assert ending((claim("one", "x"), claim("two", "y")), x=ABOVE, y=ABOVE).look == 12
+    assert ending((claim("both", "x", "y"),), x=ABOVE, y=ABOVE).repetitions == 12
+    assert ending((claim("one", "x"), claim("two", "y")), x=ABOVE, y=ABOVE).repetitions == 12
 
 
 def test_one_configuration_that_fails_decides_its_claim() -> None:
     found = ending((claim("both", "x", "y"),), x=BELOW, y=AROUND)
-    assert (found.why, found.look) == ("reached", 12)
+    assert (found.why, found.repetitions) == ("reached", 12)
 
 
 def test_values_that_are_equal_decide_nothing() -> None:
@@ -169,5 +169,5 @@ def test_values_that_are_equal_decide_nothing() -> None:
 
 def test_a_part_of_the_configurations_ends_with_what_is_claimed_of_it() -> None:
     claims = (claim("both", "x", "y"), claim("other", "y"))
-    assert ending(claims, configurations="x", x=ABOVE).look == 12
-    assert ending((claim("other", "y"),), configurations="x", x=AROUND).look == 8
+    assert ending(claims, configurations="x", x=ABOVE).repetitions == 12
+    assert ending((claim("other", "y"),), configurations="x", x=AROUND).repetitions == 8

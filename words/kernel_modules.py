@@ -48,7 +48,7 @@ class ModuleSettings:
 
 
 @dataclass(frozen=True)
-class OwnModule:
+class ModuleSource:
     """The source of a module.
 
     file: its name without folders. registers: the name that it gives what it registers. parameters:
@@ -74,7 +74,7 @@ def name_parameter(prefix: str) -> Parameter[Text]:
     )
 
 
-def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) -> OwnModule:
+def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) -> ModuleSource:
     """Return the module that is written.
 
     name: the parameter that `name_parameter` made for this prefix. what: what it registers, and
@@ -107,7 +107,7 @@ def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) ->
             note="at most 15 lower-case letters, digits and underscores",
             help=f'give the name in its {structure}: `module("file.c", name: "mine")`',
         )
-    return OwnModule(file, content, registers, _settings(use, text))
+    return ModuleSource(file, content, registers, _settings(use, text))
 
 
 def variant(name: str, number: int) -> str:

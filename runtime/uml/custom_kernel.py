@@ -18,8 +18,8 @@ from fairc.compiler.files import content
 from fairc.runtime.host import supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image
-from fairc.words.ccas import own_kernels
-from fairc.words.ccas.own_kernels import INTEGER
+from fairc.words.ccas import custom_kernels
+from fairc.words.ccas.custom_kernels import INTEGER
 
 from . import kernel as kernels
 from . import source, trial
@@ -62,9 +62,9 @@ def require(name: str, sha256: str = "") -> Kernel:
     sha256: of its program; empty: whichever has this name here. Raises EngineUnavailable with the
     command that builds it.
     """
-    again = own_kernels.build_command(name)
-    place = own_kernels.folder() / name
-    known = own_kernels.find(name)
+    again = custom_kernels.build_command(name)
+    place = custom_kernels.folder() / name
+    known = custom_kernels.find(name)
     if known is None:
         damaged = place.exists()
         raise EngineUnavailable(
@@ -120,7 +120,7 @@ def build(
     replaced. Raises EngineUnavailable as `build` does, and where the kernel does not boot or lacks
     what every cell needs.
     """
-    place = own_kernels.folder() / own.name
+    place = custom_kernels.folder() / own.name
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         dir=place.parent, prefix=supervisor.temporary_prefix("source")
@@ -129,7 +129,7 @@ def build(
         with tree.open("rb") as file:
             tree_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         wanted = own.recipe_hash(tree_sha256)
-        if own_kernels.find(own.name) is not None:
+        if custom_kernels.find(own.name) is not None:
             existing = require(own.name)
             if existing.recipe == wanted:
                 return existing

@@ -42,11 +42,11 @@ def _at_least(k: int, n: int) -> float:
     return math.fsum(math.comb(n, i) * LEVEL**i * (1 - LEVEL) ** (n - i) for i in range(k, n + 1))
 
 
-Moving = Mapping[str, Mapping[str, StationarityTests]]
+Nonstationary = Mapping[str, Mapping[str, StationarityTests]]
 """Configuration -> flow -> its tests, for all flows."""
 
 
-def moving(tests: Iterable[tuple[str, str, float | None, str | None]]) -> Moving:
+def nonstationary(tests: Iterable[tuple[str, str, float | None, str | None]]) -> Nonstationary:
     """Count the rejections. tests: configuration and flow of each cell that counts, with p (None:
     no test) and what changes as declared meanwhile.
     """
@@ -71,7 +71,7 @@ def is_level(metric: str) -> bool:
 
 
 def moved(
-    metric: str, flows: Collection[str], configurations: Iterable[str], found: Moving
+    metric: str, flows: Collection[str], configurations: Iterable[str], found: Nonstationary
 ) -> dict[str, set[str]]:
     """Return the flows that move, by what changes as declared meanwhile (empty: nothing); none if
     the metric does not depend on it.
@@ -99,7 +99,7 @@ EVERY = "flows are "
 
 
 def sentence(
-    metric: str, flows: Collection[str], configurations: Iterable[str], found: Moving
+    metric: str, flows: Collection[str], configurations: Iterable[str], found: Nonstationary
 ) -> str:
     """Say whether flows move; empty if none does. The arguments are those of `moved`."""
     by_change = moved(metric, flows, configurations, found)

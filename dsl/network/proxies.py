@@ -1,4 +1,4 @@
-"""`pep NAME { ... }` in a topology: a pair of proxies that split TCP connections (RFC 3135)."""
+"""Pairs of proxies of a topology, which split TCP connections (RFC 3135)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.traffic.transports import kernel_control
-from fairc.words.blocks import pep as keys
-from fairc.words.peps import CCA, CONNECTIONS, NONE, WINDOW
+from fairc.mechanisms.devices.device import ProxiesEntry
+from fairc.mechanisms.devices.registry import PROXIES
 
 from .devices import Device, Layer, devices, require_router
 
 
-def peps(
+def proxies(
     layers: Sequence[Layer],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
-) -> tuple[model.Pep, ...]:
+) -> tuple[model.Proxies, ...]:
     """Return the pairs of proxies of a topology, with the changes of each `with`; `mode = none`
     makes none.
 
@@ -29,46 +29,50 @@ def peps(
     no link connects, names and nodes that are used twice.
     """
     gather = Gather()
-    found: list[model.Pep] = []
-    for device in devices(layers, "pep", keys.PEP, "a `pep`"):
-        with gather.attempt():
-            pep = _pep(device, nodes, links)
-            if pep is not None:
-                _unlike(pep, found)
-                found.append(pep)
+    pairs: list[model.Proxies] = []
+    for entry in PROXIES:
+        for device in devices(layers, entry.noun, entry.block, f"a `{entry.noun}`"):
+            with gather.attempt():
+                pair = _pair(entry, device, nodes, links)
+                if pair is not None:
+                    _refuse_second(entry, pair, pairs)
+                    pairs.append(pair)
     gather.finish()
-    return tuple(found)
+    return tuple(pairs)
 
 
-def _pep(
+def _pair(
+    entry: ProxiesEntry,
     device: Device,
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
-) -> model.Pep | None:
+) -> model.Proxies | None:
     settings, gather = device.settings, Gather()
     block = settings.block
-    for key in (keys.TERMINAL, keys.GATEWAY):
+    for key in (entry.terminal, entry.gateway):
         with gather.attempt():
             name = settings.given(key)
             if name is not None:
                 require_router(name.name, block.settings[key.name].value.span, nodes, "proxies run")
     gather.finish()
-    terminal, gateway = settings[keys.TERMINAL].name, settings[keys.GATEWAY].name
+    terminal, gateway = settings[entry.terminal].name, settings[entry.gateway].name
     if not any({link.a, link.b} == {terminal, gateway} for link in links):
         fail(
-            "no-pep-link",
+            entry.no_link.code,
             f"no link connects `{terminal}` and `{gateway}`",
-            block.settings["gateway"].value.span,
-            help="a `pep` splits connections at both ends of one link",
+            block.settings[entry.gateway.name].value.span,
+            help=entry.no_link.help,
         )
-    mode = settings[keys.MODE]
-    if keys.MODE not in settings:
+    mode = settings[entry.mode]
+    if entry.mode not in settings:
         mode = replace(mode, span=device.statement)
-    return None if mode.entry is NONE else _split(mode, device, terminal, gateway)
+    return None if mode.entry is entry.none else _split(entry, mode, device, terminal, gateway)
 
 
-def _split(use: Use[Entry], device: Device, terminal: str, gateway: str) -> model.Pep:
-    cca = use.given(CCA) or Symbol(CCA.default, device.statement)
+def _split(
+    entry: ProxiesEntry, use: Use[Entry], device: Device, terminal: str, gateway: str
+) -> model.Proxies:
+    cca = use.given(entry.cca) or Symbol(entry.cca.default, device.statement)
     control = kernel_control("tcp", cca, use.span, "proxies split TCP connections")
     if control.own is not None:
         fail(
@@ -78,30 +82,32 @@ def _split(use: Use[Entry], device: Device, terminal: str, gateway: str) -> mode
             help="custom CCAs are for flows: `cca = bpf(...)`",
         )
     assert control.cca is not None
-    return model.Pep(
+    pair = model.Proxies(
+        kind=entry.noun,
         name=device.name,
         terminal=terminal,
         gateway=gateway,
         cca=control.cca,
         cca_parameters=control.parameters,
-        connections=use[CONNECTIONS].whole,
-        window=use.given(WINDOW) or replace(WINDOW.fallback, span=use.span),
         span=device.span,
     )
+    return entry.read(use, pair)
 
 
-def _unlike(pep: model.Pep, others: Sequence[model.Pep]) -> None:
+def _refuse_second(
+    entry: ProxiesEntry, pair: model.Proxies, others: Sequence[model.Proxies]
+) -> None:
     """Refuse a name or a node that another pair already has."""
     for other in others:
-        labels = () if other.span == pep.span else (Label(other.span, "the other one"),)
-        if pep.name == other.name:
-            fail("duplicate-name", f"two `pep`s are called `{pep.name}`", pep.span, labels=labels)
-        shared = {pep.terminal, pep.gateway} & {other.terminal, other.gateway}
-        for node in sorted(shared):
+        labels = () if other.span == pair.span else (Label(other.span, "the other one"),)
+        if pair.name == other.name:
+            message = f"two `{entry.noun}`s are called `{pair.name}`"
+            fail("duplicate-name", message, pair.span, labels=labels)
+        for node in sorted({*pair.ends} & {*other.ends}):
             fail(
-                "duplicate-pep",
-                f"`{node}` is an end of two `pep`s",
-                pep.span,
+                entry.twice.code,
+                f"`{node}` is an end of two `{entry.noun}`s",
+                pair.span,
                 labels=labels,
-                help="put a router between them",
+                help=entry.twice.help,
             )

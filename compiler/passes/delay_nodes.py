@@ -1,4 +1,4 @@
-"""What a hop does to packets: the loss and the delay of a link as a netem, and their changes."""
+"""Delay nodes: the loss and the delay of a link as a netem, and their changes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _held_ns(way: Direction) -> int:
     return waits_ns + (repair.tries * repair.wait_ns if repair else 0)
 
 
-def hop(way: Direction) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
+def netem_of(way: Direction) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
     """Return what a hop does to the packets of a link at first (None: nothing), and its changes,
     still without seeds.
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked_figures import (
+from representatives import few
+from requested_figures import (
     SWEEP,
     Maker,
-    asked,
     planned,
+    requested,
     run_of,
     subject_of,
     texts_of,
     values_of,
 )
-from representatives import few
 
 from fairc.compiler.plan import FigureRequest, Shown
 from fairc.runtime.formatting import Number
@@ -110,7 +110,7 @@ def test_a_run_with_little_to_show_has_a_report(make_run: Maker, bad: dict[Any, 
 
 def test_a_figure_of_one_flow_shows_that_flow_alone(make_run: Maker) -> None:
     path = run_of(make_run, "line(goodput(bbr), x: n, by: loss)")
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert drawing.title == "goodput of bbr against n by loss"
     assert drawing.name == "01-line-goodput-bbr"
@@ -126,7 +126,7 @@ def test_an_expression_is_what_a_claim_about_it_would_find(make_run: Maker) -> N
     gain = "median(goodput(bbr), where: n == 5) / median(goodput(bbr), where: n == 1) - 1"
     bad = {(0, 3): ("ok", "invalid", ["base RTT is 70 ms"])}
     path = run_of(make_run, f"line({gain}, x: loss)", bad=bad, common=("starts",))
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert drawing.caption.startswith(f"Line: `{gain}`; band or bar: its 95 % interval")
     assert "n = 23 cells; left out: 1 invalid." in drawing.caption
@@ -149,7 +149,7 @@ def test_each_point_of_a_scatter_plot_is_a_repetition(make_run: Maker) -> None:
         "scatter(goodput(bbr), x: fairness.F, by: n, facet: loss, ellipse: 2, reverse: x)",
         undefined={(0, 2): "no time together"},
     )
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert drawing.title == "goodput of bbr against fairness.F by n and loss"
     assert "Each small point is a repetition, 5 to 6 in a group" in drawing.caption
@@ -170,7 +170,7 @@ def test_a_scatter_plot_of_many_groups_has_a_panel_for_each_flow(make_run: Maker
     """Ten groups of two flows are too many for a panel, and ten are not."""
     sweep = {"n": tuple(str(n) for n in range(1, 11))}
     path = run_of(make_run, "scatter(utilization, x: goodput, by: n)", sweep)
-    _, drawing = asked(path)
+    _, drawing = requested(path)
     assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
     assert [panel.heading for panel in drawing.picture.panels] == ["flow = cubic", "flow = bbr"]
     assert [key.text for key in drawing.picture.keys] == [f"n = {n}" for n in sweep["n"]]
@@ -180,18 +180,21 @@ def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
     """Then they have room below the panel; others are cut, and numbers are left out."""
     alike = [f"{name}[{rtt}ms]" for name in ("down", "up", "ping") for rtt in (10, 50, 200, 500)]
     axis = NamedAxis("flow", {text: float(i) for i, text in enumerate(alike)}, numeric=False)
-    assert axis.room(5.2) > 0.5 and axis.room(20.0) == 0.0
+    assert axis.height_below(5.2) > 0.5 and axis.height_below(20.0) == 0.0
     words = ["fifo(1000pkt)", "codel(1000pkt)", "pie(1000pkt)"]
-    assert NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).room(2.0) == 0
+    assert (
+        NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).height_below(2.0)
+        == 0
+    )
     numbers = {str(10**i): float(10**i) for i in range(12)}
-    assert NamedAxis("n", numbers, numeric=True).room(1.0) == 0.0
+    assert NamedAxis("n", numbers, numeric=True).height_below(1.0) == 0.0
 
 
 def test_fairness_among_some_flows_is_drawn_too(make_run: Maker) -> None:
     """Of `fairness(a, b)`, whose values carry the names, and of no other."""
     more = [(0, r, "fairness.jain_session(a, b)", None, 0.9, "1", "") for r in range(1, 7)]
     path = make_run(sweep={}, repeat=6, duration_s=3.0, fairness=False, more=tuple(more))
-    drawing = fairness.unasked(subject_of(path))
+    drawing = fairness.by_default(subject_of(path))
     assert isinstance(drawing.picture, Rows)
     assert [panel.heading for panel in drawing.picture.panels] == ["Jain's index, session of a, b"]
 
@@ -246,7 +249,7 @@ def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
     report = "heatmap(fairness.F, x: repetition, y: loss, where: n == 2)"
     bad = {(1, 3): ("ok", "invalid", ["base RTT is 70 ms"]), (4, 1): ("failed", None, ["no"])}
     path = run_of(make_run, report, bad=bad, undefined={(4, 2): "no time together"})
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     values = values_of(subject, F, n="2")[None]
     assert len(values) == 9
@@ -271,7 +274,7 @@ def shade_of(value: float) -> str:
 
 def test_a_side_is_open_where_the_interval_holds_0(make_run: Maker) -> None:
     path = run_of(make_run, "heatmap(fairness.F, x: n, y: loss)")
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     estimates = [
         median(values_of(subject, F, n=n, loss=loss)[None])
@@ -301,7 +304,7 @@ def test_a_line_is_the_median_of_its_cells(
     path = run_of(make_run, "line(goodput, x: n, by: loss)")
     seen: list[Any] = []
     monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     (lines,) = seen
     assert [found.name for found in lines] == ["0%, cubic", "0%, bbr", "1%, cubic", "1%, bbr"]
@@ -339,7 +342,7 @@ def test_a_line_over_time_is_what_the_slots_hold(
     )
     seen: list[Any] = []
     monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     (lines,) = seen
     light = next(found for found in lines if found.name == "light")
@@ -360,7 +363,7 @@ def test_a_line_of_the_window_over_time_is_drawn(make_run: Maker) -> None:
         (0, n, "cwnd.mean", flow, 9.0, "packets", "") for n in (1, 2) for flow in ("cubic", "bbr")
     )
     path = make_run(figures=(window,), repeat=2, duration_s=3.0, more=rows)
-    _, drawing = asked(path)
+    _, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert "mean congestion window of a flow's connections" in drawing.caption
     assert any("cwnd.mean (packets)" in text for text in texts_of(render(drawing).svg["page"]))
@@ -368,7 +371,7 @@ def test_a_line_of_the_window_over_time_is_drawn(make_run: Maker) -> None:
 
 def test_where_keeps_what_it_says(make_run: Maker) -> None:
     path = run_of(make_run, "cdf(fairness.F, where: n > 1 and repetition <= 2)")
-    subject, drawing = asked(path)
+    subject, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     ((names, rows),) = [(f.where.names, f.where.rows) for f in subject.run.plan.figures if f.where]
     assert names == ("n", "repetition")
@@ -401,7 +404,7 @@ def test_bins_hold_every_value_and_are_symmetrical() -> None:
 
 def test_convergence_says_how_many_configurations_are_enough(make_run: Maker) -> None:
     path = run_of(make_run, "convergence(utilization, percentile: 50, draws: 50)")
-    _, drawing = asked(path)
+    _, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert re.search(
         r"(\d+ of 6|not even half of the 6) configurations are enough", drawing.caption
@@ -433,7 +436,7 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     path = run_of(
         make_run, "table(fairness.F, by: [loss, n], percentile: 50)  table(goodput, by: n)"
     )
-    subject, sheet = asked(path)
+    subject, sheet = requested(path)
     assert isinstance(sheet, Sheet)
     expected = median(values_of(subject, F, loss="1%", n="1")[None])
     *value, n, found, interval = sheet.rows[3]
@@ -442,7 +445,7 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     assert isinstance(interval, tuple)
     assert float(found.exact) == pytest.approx(expected.value)
     assert [float(end.exact) for end in interval] == [expected.low, expected.high]
-    _, goodput = asked(path, 1)
+    _, goodput = requested(path, 1)
     assert isinstance(goodput, Sheet)
     assert [name for name, _ in goodput.head] == [
         "n",
@@ -463,11 +466,11 @@ def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:
     path = make_run(flows=flows, repeat=2, duration_s=1.0, figures=figures)
     for index, told in ((0, "19 groups are more than 18 lines"), (1, "19 panels are more than")):
         with pytest.raises(NothingToDraw, match=told):
-            asked(path, index)
+            requested(path, index)
 
 
 def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Maker) -> None:
-    subject, _ = asked(run_of(make_run, "line(goodput, x: n, by: loss)"))
+    subject, _ = requested(run_of(make_run, "line(goodput, x: n, by: loss)"))
     request = subject.run.plan.figures[0]
     assert "Absent" not in load(subject, request).basis(("n", "loss"))
     scenes = subject.run.scenes

@@ -14,7 +14,12 @@ from storedcells import AXES, of, stored
 from fairc.compiler.plan import Change, Flow, Requests, Statistic
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.claims.values import Values
-from fairc.runtime.repetitions.moving import StationarityTests, is_level, moving, sentence
+from fairc.runtime.repetitions.stationarity import (
+    StationarityTests,
+    is_level,
+    nonstationary,
+    sentence,
+)
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import Stored
@@ -57,7 +62,9 @@ def test_values_that_depend_on_it() -> None:
 
 def test_whose_flows_are_named() -> None:
     p = {"a": (0.01, 0.01), "b": (0.01, 0.10), "c": (None, None)}
-    found = moving(("x", flow, value, None) for flow, values in p.items() for value in values)
+    found = nonstationary(
+        ("x", flow, value, None) for flow, values in p.items() for value in values
+    )
     tests = {"a": StationarityTests(2, 2), "b": StationarityTests(1, 2)}
     assert found == {"x": {**tests, "c": StationarityTests(0, 0)}}
     moves = "still moving (KPSS): it depends on when it was taken"
@@ -73,7 +80,7 @@ def test_whose_flows_are_named() -> None:
 
 def test_declared_changes_have_their_own_sentence() -> None:
     tests = [("x", "a", 0.01, "a link"), ("x", "b", 0.01, None), ("x", "c", 0.10, "a link")]
-    found = moving(tests)
+    found = nonstationary(tests)
     means = "moving while a link changes as declared (KPSS): it is a mean over these changes"
     moves = "still moving (KPSS): it depends on when it was taken"
     assert sentence("goodput", {"a"}, ["x"], found) == means
