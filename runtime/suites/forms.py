@@ -10,7 +10,7 @@ from typing import Any
 
 from fairc.runtime.claims.forms import xml_text
 from fairc.runtime.claims.wording import unit_texts
-from fairc.runtime.formatting import escape_markdown
+from fairc.runtime.formatting import counted, escape_markdown
 from fairc.runtime.report.page import html_of_suite
 
 from .folder import Suite
@@ -29,6 +29,7 @@ def as_html(suite: Suite, found: Sequence[VariantStanding]) -> str:
             "variants": found,
             "tallies": [[_tally(of.members[i]) for of in found] for i in range(len(suite.members))],
             "unit_texts": unit_texts,
+            "counted": counted,
         }
     )
 
