@@ -12,6 +12,7 @@ from typing import Any, Literal
 from fairc import compiler
 from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.core.registry import suggest
+from fairc.runtime.formatting import size
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.report import place
 from fairc.runtime.report.run import ReportError
@@ -110,10 +111,11 @@ def plan(
     if form == "json":
         console.result(console.as_json({"suite": suite.name, "members": documents}))
     else:
-        cells, wall = (sum(d[key] for d in planned) for key in ("cells", "wall_s"))
+        keys = ("cells", "wall_s", "disk_bytes")
+        cells, wall_s, disk = (sum(d[key] for d in planned) for key in keys)
         console.result(
-            f"{len(planned)} experiments: at most {cells} cells, about {duration(wall)} on"
-            f" {jobs} cores"
+            f"{len(planned)} experiments: at most {cells} cells, about {duration(wall_s)} with"
+            f" --jobs {jobs}, {size(disk)}"
         )
     return Status.WRONG if any(d["status"] == "broken" for d in documents) else Status.WELL
 
@@ -171,6 +173,7 @@ def run(
         console.outcome(f"{member.name} ({variant.label}), {number} of {len(members)}")
         made_of = standing.stamp(suite, variant, member)
         ran = _ran(suite, variant, member, options)
+        state = standing.read_state(variant.folder) or state  # another run may have added to it
         state.members[member.name] = ran.model_copy(update={"made_of": made_of})
         standing.write_state(variant, state)
         console.outcome("")
