@@ -29,7 +29,18 @@ from fairc.cli.options import quiet
 
 ORDER = (
     *("demo", "check", "fmt", "show", "trace", "plan", "compile", "run", "cell", "table", "report"),
-    *("verdict", "methods", "compare", "pack", "verify", "doctor", "calibrate", "image", "clean"),
+    *(
+        "suite",
+        "verdict",
+        "methods",
+        "compare",
+        "pack",
+        "verify",
+        "doctor",
+        "calibrate",
+        "image",
+        "clean",
+    ),
     "lsp",
 )
 """The commands in the order of their use; one that is not named here comes after these."""

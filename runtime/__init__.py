@@ -22,6 +22,7 @@ claims       what an experiment claims, decided
 ranges       where ranges of repetitions stop, and so which cells count and which are missing
 pack         a study as one file, and whether it is what it says
 report       the page and its figures
+suites       folders of experiments, and how the criteria stand that their claims decide
 calibration  what an engine measures of known networks
 documents    the generated parts of docs/
 formatting   numbers and lists as text, for all who print them

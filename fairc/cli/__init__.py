@@ -5,8 +5,8 @@
     failures   exceptions -> exit statuses and messages
     sources    a file's name -> experiment or compilation, with its diagnostics shown
     options    options that several commands share
-    check, plan, compile, run, table, report, verdict, methods, compare, pack, verify, doctor,
-    image, clean
+    check, plan, compile, run, table, report, suite, verdict, methods, compare, pack, verify,
+    doctor, image, clean
     the commands
 
 `fairc/__main__.py` lists them. What they promise: docs/run/cli.md.

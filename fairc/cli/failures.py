@@ -160,6 +160,13 @@ def _wrong(error: Exception) -> int:
     return Status.WRONG
 
 
+def _suite(error: Exception) -> int:
+    _wrong(error)
+    if help := getattr(error, "help", ""):
+        console.complain(f"help: {help}")
+    return Status.WRONG
+
+
 def _no_endpoints(error: Exception) -> int:
     console.complain(f"error: {error}")
     console.complain("help: make setup")
@@ -196,6 +203,7 @@ HANDLERS: dict[str, Callable[[Exception], int]] = {
     "fairc.runtime.store.tables:TableError": _wrong,
     "fairc.runtime.report.run:ReportError": _wrong,
     "fairc.runtime.pack.zipped:PackError": _wrong,
+    "fairc.runtime.suites.folder:SuiteError": _suite,
 }
 
 

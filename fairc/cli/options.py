@@ -103,7 +103,9 @@ def completing(what: str) -> Callable[[click.Context, click.Parameter, str], lis
     return offered
 
 
-def settings() -> Decorator:
+def settings(
+    help: str = "Replace the whole value of a sweep name, a `let` or a key such as `repeat`.",
+) -> Decorator:
     """`--set NAME=EXPR`, as a mapping."""
     return click.option(
         "--set",
@@ -111,7 +113,7 @@ def settings() -> Decorator:
         metavar="NAME=EXPR",
         multiple=True,
         callback=_settings,
-        help="Replace the whole value of a sweep name, a `let` or a key such as `repeat`.",
+        help=help,
     )
 
 

@@ -169,18 +169,21 @@ def _add_suites(root: ET.Element, answer: Answer, before: str) -> None:
     for decided in answer.decision.claims:
         for name, verdict, sentence in _cases(decided):
             case = ET.SubElement(
-                claims, "testcase", classname=_xml(decided.claim.text), name=_xml(name or "claim")
+                claims,
+                "testcase",
+                classname=xml_text(decided.claim.text),
+                name=xml_text(name or "claim"),
             )
             if verdict == "fails" or (verdict == "undecided" and answer.strict):
-                ET.SubElement(case, "failure", message=_xml(f"{verdict}: {sentence}"))
+                ET.SubElement(case, "failure", message=xml_text(f"{verdict}: {sentence}"))
             elif verdict == "undecided":
-                ET.SubElement(case, "skipped", message=_xml(f"undecided: {sentence}"))
+                ET.SubElement(case, "skipped", message=xml_text(f"undecided: {sentence}"))
     cells = ET.SubElement(root, "testsuite", name=f"{before}validity")
     found = answer.validity
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
     if not found.counts.all_well:
         failure = ET.SubElement(case, "failure", message=found.summary)
-        failure.text = _xml("\n".join(remark.line for remark in found.remarks))
+        failure.text = xml_text("\n".join(remark.line for remark in found.remarks))
     for suite in (claims, cells):
         for word, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(word, str(sum(child.tag == tag for case in suite for child in case)))
@@ -196,7 +199,7 @@ def _cases(decided: ClaimVerdict) -> list[tuple[str, Verdict, str]]:
     return [(row.where, row.verdict, row.sentence) for row in unit_texts(decided)]
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """Return text that XML 1.0 can hold."""
     return "".join(
         c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -194,6 +194,18 @@ def html_of_all(
         style=Markup(style),
         policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
         experiments=shown,
+    )
+    return page
+
+
+def html_of_suite(values: Mapping[str, Any]) -> str:
+    """Return the page of a suite: one file without external requests. values: of its template."""
+    style = _data("style.css") + _data("claims.css")
+    page: str = _HTML.get_template("suite.html.j2").render(
+        values,
+        style=Markup(style),
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
+        colours={"holds": "holds", "refuted": "fails", "undecided": "undecided"},
     )
     return page
 
