@@ -6,7 +6,6 @@ intervals  the interval of each quantity: order statistics, sign tests, Welch-Sa
 trends     whether medians rise along a swept name: Page's test, Jonckheere-Terpstra's, and steps
 power      how many repetitions would decide an undecided claim
 deciding   verdicts of all claims of a run, from simultaneous intervals
-interim    claims still undecided at an interim analysis, which may end a range of repetitions
 wording    verdicts as sentences with units; forms: as text, JSON, JUnit and Markdown
 """
 

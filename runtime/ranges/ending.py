@@ -1,8 +1,9 @@
 """The end of ranges of repetitions: at the first interim analysis with every goal reached, or at
 the last one.
 
-A goal is a value that is to be precise enough, or that all claims are decided
-(runtime/claims/interim.py). Configurations that are compared end together: all of them, or those
+A goal is a value that is to be precise enough, or that all claims are decided. The intervals of
+claims are those of the final verdicts (runtime/claims/deciding.py): at the end of a range both use
+the same values, so they agree. Configurations that are compared end together: all of them, or those
 with equal values of the names behind `per`. What is decided follows from the plan and the values
 alone, so an interrupted run, a resumed one and one from the cells of a cluster end at the same
 repetition.
@@ -10,15 +11,16 @@ repetition.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairc.compiler.plan import Goal, Plan
+from fairc.compiler.plan import Claim, Goal, Plan
 from fairc.dsl.model.metric_names import request_label
-from fairc.runtime.claims.interim import InterimClaims
+from fairc.runtime.claims.deciding import undecided
+from fairc.runtime.claims.values import Row, Values
 from fairc.runtime.metrics.registry import full_name
-from fairc.runtime.repetitions.reading import CellValues, Measure
+from fairc.runtime.repetitions.reading import CellValues, InterimMeasurements, Measure
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.statistics.sequential import imprecision
 from fairc.words.repetitions import interim_analyses
@@ -179,3 +181,35 @@ def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]
     for cell in cells:
         found.setdefault(cell.outcome.configuration, []).append(cell)
     return found
+
+
+class InterimClaims:
+    """Decides the claims of a plan at each interim analysis.
+
+    bindings: configuration -> its swept values, for all that take part. Claims are examined only in
+    these; a claim about none of them, or about the mean or a share of more than them, is left out.
+    """
+
+    def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
+        self._plan = plan
+        rows = {tuple(at[axis.name] for axis in plan.axes) for at in bindings.values()}
+        self.claims = tuple(_within(plan.claims, rows))
+
+    def undecided(self, cells: Iterable[CellValues]) -> tuple[str, ...]:
+        """Return the texts of the claims that are not decided.
+
+        cells: all available ones, each once.
+        """
+        terms = (term for claim in self.claims for term in claim.terms)
+        values = Values(InterimMeasurements(self._plan, cells), terms)
+        return undecided(self._plan, values, self.claims)
+
+
+def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:
+    """Yield the claims, with only the units that are about these configurations."""
+    for claim in claims:
+        units = tuple(u for u in claim.units if all(term.cells in rows for term in u.terms))
+        if len(units) == len(claim.units):
+            yield claim
+        elif units and claim.over == "each" and claim.least == 1:
+            yield claim.model_copy(update={"units": units})

@@ -40,11 +40,10 @@ from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
 from fairc.words.figures import FIGURES
 
-from .absence import absent_flows
 from .base import Drawing, NothingToDraw, Picture, Subject
 from .layout import Key
 from .style import colour, dash
-from .wording import worded
+from .wording import absent_flows, worded
 
 USERS = "users"
 SUBFLOW = "subflow"
