@@ -152,7 +152,11 @@ def expand(
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
-        changes=[*_changes(at, slack_ns), *_rerouting(cell, at)],
+        changes=[
+            *_changes(at, slack_ns),
+            *_rerouting(cell, at),
+            *(change for device in cell.devices for change in device.changes()),
+        ],
         captures=[
             roles.capture(_on_the_wire(capture, cell, at), cell, read) for capture in cell.captures
         ],
