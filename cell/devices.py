@@ -73,6 +73,10 @@ class Device(Part):
         """Yield its programs that forward the packets of an interface."""
         yield from ()
 
+    def lines(self, node: str) -> Iterator[str]:
+        """Yield the lines of `tc -batch` that set it up at a node, besides `arriving`."""
+        yield from ()
+
     def changes(self) -> Iterator[Changes]:
         """Yield what changes there at given times."""
         yield from ()

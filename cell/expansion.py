@@ -189,6 +189,8 @@ def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) 
         yield from ingress_lines(
             interface, device_filters(cell.devices, (node.name, interface.name))
         )
+    for device in cell.devices:
+        yield from device.lines(node.name)
     yield from marking_lines(node, cell.flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:

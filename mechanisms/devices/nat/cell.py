@@ -50,20 +50,31 @@ class Nat(FrontDevice):
             lines=[(at_ns, self._lines(number)) for number, at_ns in enumerate(self.times_ns)],
         )
 
+    def lines(self, node: str) -> Iterator[str]:
+        """Yield what lets pings pass, and what will be changed: a kernel may have to load it."""
+        if node != self.node:
+            return
+        for device, at in self._ends():
+            texts = (PINGS, CLOSED.format(value="0x0"), INVERTED.format(at=at))
+            yield line(f"qdisc add {device} clsact")
+            for priority, text in enumerate(texts, 1):
+                yield line(_filter("add", device, priority, text))
+            yield from (line(_filter("del", device, priority)) for priority in (2, 3))
+
+    def _ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Return both interfaces, and where packets that arrive there have the host's port."""
+        inside, outside = (f"dev {word(name)}" for name in (self.ingress, self.egress))
+        return (inside, SOURCE_AT), (outside, DESTINATION_AT)
+
     def _lines(self, number: int) -> list[str]:
         """Return the lines of `tc -batch` for a change of ports, the first being 0."""
-        inside, outside = (f"dev {word(name)}" for name in (self.ingress, self.egress))
-        found, other = [], number % 2 == 0
-        for device in (inside, outside) if number == 0 else ():
-            found += [f"qdisc add {device} clsact", _filter("add", device, 1, PINGS)]
-        if number:
-            found.append(_filter("del", outside, 2))
-        found.append(
-            _filter("add", outside, 2, CLOSED.format(value="0x00008000" if other else "0x0"))
-        )
-        for device, at in ((inside, SOURCE_AT), (outside, DESTINATION_AT)):
-            action = INVERTED.format(at=at) if other else ""
-            found.append(_filter("add" if other else "del", device, 3, action))
+        other, (_, (outside, _)) = number % 2 == 0, self._ends()
+        found = [_filter("del", outside, 2)] if number else []
+        lost = CLOSED.format(value="0x00008000" if other else "0x0")
+        found.append(_filter("add", outside, 2, lost))
+        for device, at in self._ends():
+            text = INVERTED.format(at=at) if other else ""
+            found.append(_filter("add" if other else "del", device, 3, text))
         return [line(text) for text in found]
 
     def contradiction(self, cell: Cell, nodes: Mapping[str, Node]) -> str:
