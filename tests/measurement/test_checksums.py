@@ -29,7 +29,8 @@ def frame(kind: str, content: bytes) -> bytes:
 
 def damages(frames: list[bytes], summed: bool = True) -> list[int]:
     data = pcap([Frame(0, each) for each in frames], snaplen=9216)
-    return parse(data, summed=summed).packets.damage.tolist()
+    found: list[int] = parse(data, summed=summed).packets.damage.tolist()
+    return found
 
 
 @given(st.sampled_from(["tcp", "udp", "icmp"]), st.binary(max_size=80))
