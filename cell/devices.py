@@ -15,7 +15,7 @@ from .text import InterfaceName, Line, NodeName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .document import Forwarder, Program, Route, Rule
+    from .document import Changes, Forwarder, Program, Route, Rule
     from .model import Cell, Flow, Node
     from .reading import Reading
 
@@ -42,14 +42,16 @@ class Device(Part):
     What it does is in its fields and methods; this is what every one declares in addition.
     record_bytes: what it writes down of each packet. computes: whether a program reads each packet.
     splits: whether it splits TCP connections; then its programs open connections of their own
-    before the epoch. trait: how the report calls it among what links do; sentence: what the report
-    says of it as a part of the network; both empty: nothing.
+    before the epoch. rebinds: whether it gives connections other ports. trait: how the report calls
+    it among what links do; sentence: what the report says of it as a part of the network; both
+    empty: nothing.
     name: in the names of what it writes. source: `file:line` of the statement that it comes from.
     """
 
     record_bytes: ClassVar[int] = 0
     computes: ClassVar[bool] = False
     splits: ClassVar[bool] = False
+    rebinds: ClassVar[bool] = False
     trait: ClassVar[str] = ""
     sentence: ClassVar[str] = ""
 
@@ -69,6 +71,14 @@ class Device(Part):
 
     def forwarders(self, cell: Cell, site: Site) -> Iterator[Forwarder]:
         """Yield its programs that forward the packets of an interface."""
+        yield from ()
+
+    def lines(self, node: str) -> Iterator[str]:
+        """Yield the lines of `tc -batch` that set it up at a node, besides `arriving`."""
+        yield from ()
+
+    def changes(self) -> Iterator[Changes]:
+        """Yield what changes there at given times."""
         yield from ()
 
     def proxies(self, syn_retries: int) -> Iterator[Program]:

@@ -152,7 +152,11 @@ def expand(
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
-        changes=[*_changes(at, slack_ns), *_rerouting(cell, at)],
+        changes=[
+            *_changes(at, slack_ns),
+            *_rerouting(cell, at),
+            *(change for device in cell.devices for change in device.changes()),
+        ],
         captures=[
             roles.capture(_on_the_wire(capture, cell, at), cell, read) for capture in cell.captures
         ],
@@ -185,6 +189,8 @@ def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) 
         yield from ingress_lines(
             interface, device_filters(cell.devices, (node.name, interface.name))
         )
+    for device in cell.devices:
+        yield from device.lines(node.name)
     yield from marking_lines(node, cell.flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:

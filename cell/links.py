@@ -115,12 +115,13 @@ class ChosenLoss(Part):
     """Packets that a link loses, all of them.
 
     of: `ce`: those with the mark; `ect`: all that are ECN-capable, marked ones as well; `syn`:
-    those that open connections of TCP, and their answers; `any`. above_bytes: only IP packets that
-    are longer. numbers: instead, those of TCP and UDP with these numbers, from 1, ascending; left
-    out where there are none.
+    those that open connections of TCP, and their answers; `handshake`: these, and those of QUIC's
+    handshake (Initial and Handshake packets of version 1, RFC 9000, 17.2); `any`. above_bytes: only
+    IP packets that are longer. numbers: instead, those of TCP and UDP with these numbers, from 1,
+    ascending; left out where there are none.
     """
 
-    of: Literal["any", "ce", "ect", "syn"] = "any"
+    of: Literal["any", "ce", "ect", "syn", "handshake"] = "any"
     above_bytes: MtuBytes | None = None
     numbers: tuple[Small, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
@@ -164,11 +165,21 @@ def _numbered(numbers: Sequence[int]) -> Iterator[str]:
         yield f"{bucket}/{'drop' if number in numbers else 'ok'}"
 
 
+_SYN = "flower ip_proto tcp tcp_flags 0x2/0x2"
+_LONG_HEADER = (
+    "u32 match u32 0x00110000 0x00ff0000 at 8 match u32 0x80000000 0x90ffffff at 28"
+    " match u32 0x01000000 0xff000000 at 32"
+)
+"""UDP; a long header of type 0 or 2, fixed bit or not (RFC 9287); version 1. No packet here has IP
+options.
+"""
+
 CLASSIFIERS: dict[str, tuple[str, ...]] = {
     "any": ("matchall",),
     "ce": ("flower ip_tos 0x3/0x3",),
     "ect": ("flower ip_tos 0x1/0x1", "flower ip_tos 0x2/0x2"),
-    "syn": ("flower ip_proto tcp tcp_flags 0x2/0x2",),
+    "syn": (_SYN,),
+    "handshake": (_SYN, _LONG_HEADER),
 }
 """The classifiers of tc that find packets of a kind."""
 
@@ -188,6 +199,7 @@ class Impairment(Part):
     reorder: probability that a packet skips the delay and overtakes packets in flight; gap: it can
     only if this many less one before it did not, left out where it is 1.
     duplicate: probability that a packet is sent twice; the copy can also be lost.
+    corrupt: probability that a bit of a packet that is not lost is flipped; left out where it is 0.
     rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
     out where that is done elsewhere.
     repair: of lost transmissions; then nothing else is random, and it is `arq` instead of netem.
@@ -206,6 +218,7 @@ class Impairment(Part):
     rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
     repair: Arq | None = field(default=None, metadata=UNLESS_ABSENT)
     gap: Small = field(default=1, metadata=unless(1))
+    corrupt: Probability = field(default=0.0, metadata=unless(0.0))
 
     def __post_init__(self) -> None:
         """Raise ValueError for repair beside what `arq` does not do."""
@@ -214,9 +227,14 @@ class Impairment(Part):
             raise ValueError("repair goes with independent losses and a fixed delay alone")
 
     @property
-    def lost(self) -> float:
-        """The probability that a packet is lost, repaired or not."""
+    def dropped(self) -> float:
+        """The probability that a packet is dropped, repaired or not."""
         return self.loss if self.repair is None else self.repair.lost(self.loss)
+
+    @property
+    def lost(self) -> float:
+        """The probability that a packet is dropped or damaged."""
+        return self.dropped + (1 - self.dropped) * self.corrupt
 
     @property
     def skipping(self) -> float:
@@ -226,7 +244,7 @@ class Impairment(Part):
     @property
     def random(self) -> bool:
         """Whether anything here is drawn at random."""
-        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate)
+        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate or self.corrupt)
 
     def words(self) -> str:
         """Return netem and its arguments: first the loss, then the delay, on a packet's way."""
@@ -249,6 +267,8 @@ class Impairment(Part):
             words += f" loss random {percent(self.loss)}%"
         if self.duplicate:
             words += f" duplicate {percent(self.duplicate)}%"
+        if self.corrupt:
+            words += f" corrupt {percent(self.corrupt)}%"
         rate_bps = IN_ORDER_BPS if self.in_order and self.rate_bps is None else self.rate_bps
         if rate_bps is not None:
             words += f" rate {rate_bps}bit"

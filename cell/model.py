@@ -430,6 +430,17 @@ class Cell(Part):
         return any(device.splits for device in self.devices)
 
     @property
+    def corrupts(self) -> bool:
+        """Whether a link flips bits of packets."""
+        ends = (interface for node in self.nodes for interface in node.interfaces)
+        return any(end.impairment is not None and end.impairment.corrupt for end in ends)
+
+    @property
+    def rebinds(self) -> bool:
+        """Whether a device gives connections other ports."""
+        return any(device.rebinds for device in self.devices)
+
+    @property
     def queues(self) -> Iterator[Queue]:
         """The queues of its links."""
         for node in self.nodes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .document import Forwarder, Program
+from .frames import ETHERNET_BYTES
 from .links import Interface
 from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Tunnel
 from .reading import Reading
@@ -50,7 +51,12 @@ def capture(capture: Capture, cell: Cell, read: Reading) -> Program:
 
 
 def snaplen(cell: Cell) -> int:
-    """Return how much of each packet is kept, bytes: its headers behind those of all tunnels."""
+    """Return how much of each packet is kept, bytes: its headers behind those of all tunnels; all
+    of it where checksums say which packets are damaged.
+    """
+    if cell.corrupts:
+        mtus = (end.mtu for node in cell.nodes for end in node.interfaces)
+        return min(MOST_SNAPLEN, max(mtus) + ETHERNET_BYTES)
     return min(MOST_SNAPLEN, SNAPLEN + sum(tunnel.header_bytes for tunnel in cell.tunnels))
 
 
@@ -137,6 +143,8 @@ def _common(flow: Flow, cell: Cell) -> Fields:
         unsent["notsent_lowat_bytes"] = options.notsent_lowat_bytes
     if options.discovers_mtu and flow.transport == "quic":
         unsent["discovers_mtu"] = True
+    if cell.rebinds and flow.transport in ("quic", "web"):
+        unsent["follows"] = True
     return {
         "flow": flow.name,
         "address": flow.address,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 
 from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
+from fairc.cell.roles import snaplen
 from fairc.cell.text import Place
 
 from .engines import Costs, profile
@@ -354,7 +355,8 @@ def results_bytes(cell: Cell) -> float:
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
     of_devices = sum(device.record_bytes for device in cell.devices)
     each = of_devices + LOGGED_PACKET_BYTES * quic_share(cell, length_s)
-    return RECORD_BYTES * recorded(cell, length_s) + each * sent + LINE_BYTES * lines
+    record = 16 + snaplen(cell) if cell.corrupts else RECORD_BYTES
+    return record * recorded(cell, length_s) + each * sent + LINE_BYTES * lines
 
 
 def sent_by(flow: Flow, length_s: float) -> float | None:

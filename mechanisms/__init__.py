@@ -53,6 +53,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
     "devices": (
         "pep",
         "policer",
+        "nat",
     ),
 }
 """Family -> its mechanisms, in the order in which pages list them."""

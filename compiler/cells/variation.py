@@ -47,7 +47,10 @@ def _random_losses(scenario: Scenario) -> bool:
     links = scenario.network.links
     ways = (way for link in links for way in (link.forward, link.backward))
     return any(
-        way.impairment.loss > 0 or way.recordings.loss or any(e.loss for e in way.events)
+        way.impairment.loss > 0
+        or way.impairment.corrupt > 0
+        or way.recordings.loss
+        or any(e.loss for e in way.events)
         for way in ways
     )
 

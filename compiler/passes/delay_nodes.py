@@ -29,9 +29,10 @@ def netem_packets(rate_bps: int, delay_ns: int) -> int:
 
 
 def is_impaired(way: Direction) -> bool:
-    """Whether a direction of a link ever delays, loses or duplicates packets."""
+    """Whether a direction of a link ever delays, loses, duplicates or corrupts packets."""
     state = way.impairment
-    return bool(state.delay_ns or state.loss or state.duplicate or state.repair or way.changes)
+    random = state.loss or state.duplicate or state.corrupt
+    return bool(state.delay_ns or random or state.repair or way.changes)
 
 
 def is_changed(way: Direction) -> bool:

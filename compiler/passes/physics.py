@@ -91,6 +91,15 @@ def _warn_late(report: Report, scenario: Scenario) -> None:
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
+            if limit_ns and way.device is not None and way.device.last_ns >= limit_ns:
+                report.warn(
+                    "late-change",
+                    f"the {way.device.noun} from `{a}` to `{b}` changes after the cell has ended",
+                    way.device.span,
+                    f"at {way.device.last_ns / 1e9:g} s, and the cell ends after"
+                    f" {limit_ns / 1e9:g} s",
+                    "make it earlier, or the cell longer",
+                )
             latest = max(way.events, key=lambda e: e.begin_ns + e.ramp_ns, default=None)
             if limit_ns is None or latest is None:
                 continue

@@ -136,6 +136,15 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     labels=label,
                     help="thin them on a link in front of the tunnel, or write `acks = all`",
                 )
+            if egress.way.impairment.corrupt:
+                report.reject(
+                    "corrupt-in-tunnel",
+                    "this link flips bits of packets, which pass it in a tunnel",
+                    egress.way.span,
+                    "what carries them has no checksum, so captures do not show which are damaged",
+                    "put `corrupt` on a link in front of the tunnel",
+                    labels=label,
+                )
         for pair in wiring.network.proxies:
             ends = (pair.ends, pair.ends[::-1])
             across = {egress for a, b in ends for egress in between(wiring, a, b)}

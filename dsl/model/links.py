@@ -99,6 +99,11 @@ class LinkDevice:
         return None
 
     @property
+    def last_ns(self) -> int:
+        """When it changes for the last time, ns after the start of the cell; 0: it never does."""
+        return 0
+
+    @property
     def reads_back(self) -> bool:
         """Whether it reads what leaves the queue, and what comes back, as well."""
         return False

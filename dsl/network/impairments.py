@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Quantity
 from fairc.words.arq import refuse_beside, repair_of
@@ -19,7 +20,7 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
 
     delay: the lowest that it has at any time.
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip,
-    duplicates together with bursty losses, and repair together with any of these.
+    duplicates together with bursty losses or corruption, and repair together with any of these.
     """
     gather = Gather()
     impairment = Impairment()
@@ -46,10 +47,25 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
                 notes=("copies would also advance the Markov chain of the losses",),
                 help="put one of them on a separate link, behind a router",
             )
+    corrupt = settings[keys.CORRUPT]
+    with gather.attempt():
+        if duplicate.number and corrupt.number:
+            fail(
+                "conflicting-loss",
+                "one link cannot have both duplicates and corrupted packets",
+                corrupt.span,
+                labels=(Label(duplicate.span, "the duplicates"),),
+                notes=("netem would flip bits of a packet and of its copy, each by its own coin",),
+                help="put one of them on a separate link, behind a router",
+            )
     gather.finish()
     assert share is not None
     found = replace(
-        impairment, reorder=float(share.number), gap=gap, duplicate=float(duplicate.number)
+        impairment,
+        reorder=float(share.number),
+        gap=gap,
+        duplicate=float(duplicate.number),
+        corrupt=float(corrupt.number),
     )
     given = settings.given(keys.REPAIR)
     repair = None if given is None else repair_of(given)
@@ -59,6 +75,7 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
         (found.jitter_ns, "`jitter`", keys.JITTER),
         (found.reorder, "`reorder`", keys.REORDER),
         (found.duplicate, "`duplicate`", keys.DUPLICATE),
+        (found.corrupt, "`corrupt`", keys.CORRUPT),
         (bursts, "bursty losses", keys.LOSS),
     ):
         if there:

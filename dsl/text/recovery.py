@@ -18,7 +18,7 @@ from .parser import parse_leniently
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARED = re.compile(
-    r"(?:flow|users|let|metric|service|topology|template|experiment|pep|policer|tunnel|node|router"
+    r"(?:flow|users|let|metric|service|topology|template|experiment|pep|policer|nat|tunnel|node|router"
     r"|sweep)\b(?P<after>[^=]*)"
     r"|(?P<key>[A-Za-z_]\w*)\s*=(?!=)|\((?P<bound>[\w\s,]*)\)\s*=(?!=)"
 )

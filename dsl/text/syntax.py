@@ -352,7 +352,7 @@ class Link(Node):
 
 @dataclass(frozen=True, slots=True)
 class Device(Node):
-    """`pep NAME { ... }`, `policer NAME { ... }` or `tunnel NAME { ... }`."""
+    """`pep NAME { ... }`, or a `policer`, `nat` or `tunnel`."""
 
     kind: str
     name: Reference

@@ -32,7 +32,8 @@ pub enum Refusal {
 /// Why a connection that was established ended before its work was done.
 #[derive(Debug)]
 pub enum Break {
-    /// The transport gave up on a peer that it had not heard of for too long: an outcome.
+    /// The transport gave up on a peer that it had not heard of for too long, or whose host knows of
+    /// no such connection: an outcome.
     GaveUp(String),
     /// Something failed.
     Failed(String),
@@ -43,8 +44,9 @@ impl Break {
     #[must_use]
     pub fn of(error: &io::Error, message: String) -> Self {
         match error.raw_os_error() {
-            // EHOSTUNREACH, ENETUNREACH: what routers said before it gave up.
-            Some(libc::ETIMEDOUT | libc::EHOSTUNREACH | libc::ENETUNREACH) => {
+            // EHOSTUNREACH, ENETUNREACH: what routers said before it gave up. ECONNRESET: a NAT has
+            // given it another port; a program that dies says so itself.
+            Some(libc::ETIMEDOUT | libc::EHOSTUNREACH | libc::ENETUNREACH | libc::ECONNRESET) => {
                 Break::GaveUp(message)
             }
             _ => Break::Failed(message),

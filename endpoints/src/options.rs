@@ -40,6 +40,9 @@ pub struct TransportOptions {
     /// QUIC finds out how large its datagrams can be; else routes say so.
     #[serde(default)]
     pub discovers_mtu: bool,
+    /// A server of QUIC follows clients to other ports (RFC 9000, section 9).
+    #[serde(default)]
+    pub follows: bool,
 }
 
 impl Default for TransportOptions {
@@ -54,6 +57,7 @@ impl Default for TransportOptions {
             idle_restart: None,
             notsent_lowat_bytes: None,
             discovers_mtu: false,
+            follows: false,
         }
     }
 }

@@ -282,7 +282,31 @@ pub fn number(socket: &Socket, option: i32) -> io::Result<u32> {
 }
 
 /// Datagrams that have found no room in a socket's receive buffer so far.
+///
+/// The socket's own count also has those with a wrong checksum, the host's of UDP has those of all
+/// of its sockets.
 pub fn dropped(socket: &Socket) -> io::Result<u32> {
+    match dropped_or_wrong(socket)? {
+        0 => Ok(0),
+        most => Ok(most.min(host_dropped(&fs::read_to_string("/proc/self/net/snmp")?)?)),
+    }
+}
+
+/// Datagrams that no socket of this host had room for, from its counters of UDP.
+fn host_dropped(counters: &str) -> io::Result<u32> {
+    let mut lines = counters.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let count = |wanted| {
+        let at = names.split(' ').position(|name| name == wanted)?;
+        values.split(' ').nth(at)?.parse::<u64>().ok()
+    };
+    let found = count("RcvbufErrors").zip(Some(count("MemErrors").unwrap_or(0)));
+    let (room, memory) =
+        found.ok_or_else(|| io::Error::other("this kernel counts no drops of UDP"))?;
+    Ok(u32::try_from(room + memory).unwrap_or(u32::MAX))
+}
+
+fn dropped_or_wrong(socket: &Socket) -> io::Result<u32> {
     // SO_MEMINFO: nine numbers, the last is SK_MEMINFO_DROPS (linux/sock_diag.h).
     let mut numbers = [0; 36];
     sys::get_option(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut numbers)?;

@@ -190,6 +190,9 @@ def filters_of(cell: Cell) -> list[str]:
         found |= interface.queue.filters if interface.queue is not None else frozenset()
     for device in cell.devices:
         found |= {text for place in device.arriving for text in device_filters([device], place)}
+        lines = (line for node in device.nodes for line in device.lines(node))
+        added = (line.partition(" prio ")[2] for line in lines if line.startswith("filter add "))
+        found |= {text.partition(" ")[2] for text in added}
     return sorted(found)
 
 

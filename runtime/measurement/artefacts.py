@@ -104,10 +104,14 @@ class Artefacts:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArtefactError(f"cell.json is not as documented: {error!r}") from None
 
-    def capture(self, name: str, headers: pcap.Headers = MappingProxyType({})) -> pcap.Capture:
-        """Return the packets of `<name>.pcap`. headers: of tunnels."""
+    def capture(
+        self, name: str, headers: pcap.Headers = MappingProxyType({}), summed: bool = False
+    ) -> pcap.Capture:
+        """Return the packets of `<name>.pcap`. headers: of tunnels. summed: look for damaged ones
+        by their checksums.
+        """
         try:
-            return pcap.parse(self.content(f"{name}.pcap"), headers)
+            return pcap.parse(self.content(f"{name}.pcap"), headers, summed)
         except pcap.PcapError as error:
             raise ArtefactError(f"{name}.pcap is not a capture: {error}") from None
 

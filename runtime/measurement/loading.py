@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,16 @@ def load(cell: Cell, folder: Path) -> Measurement:
     # Those at senders are read when they are wanted: only `rtt` needs them.
     headers = tunnels.headers(cell)
     captures = {
-        c.name: artefacts.capture(c.name, headers) for c in cell.captures if c.point != "sender"
+        c.name: artefacts.capture(c.name, headers, cell.corrupts)
+        for c in cell.captures
+        if c.point != "sender"
     }
+    for _, read in named("devices", "record"):
+        if hasattr(read, "original") and cell.rebinds:
+            captures = {
+                name: replace(each, packets=read.original(cell, each.packets))
+                for name, each in captures.items()
+            }
     watched = {
         node: round_trips.watched(artefacts, cell, node) for node in {f.server for f in cell.flows}
     }

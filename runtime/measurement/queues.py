@@ -20,6 +20,7 @@ from fairc.mechanisms.queues.registry import QUEUES
 from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import NEAR_S, AppliedChange, History
+from .checksums import BROKEN
 from .frame_times import divided_ns, multiplied_ns
 from .matching import Matching, Order, lines, match
 from .media import Aggregates, aggregates, thinned
@@ -484,6 +485,7 @@ def _queue(
         entered, kept_out = entered.select(~removed), entered.select(removed)
         unsure = unsure[~removed]
     left, delivered = at("exit"), at("delivered")
+    delivered = delivered.select(delivered.damage != BROKEN)  # the next host that looks drops it
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
     planned = interface.queue
     drop_tail = None

@@ -254,6 +254,7 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "jitter": lambda i: any(_ever("jitter_ns", i)),
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
+    "packets with bits flipped": lambda i: any(_ever("corrupt", i)),
     "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",

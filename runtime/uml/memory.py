@@ -125,8 +125,11 @@ def is_steady(cell: Cell) -> bool:
 def own_bytes(cell: Cell) -> int:
     """Return the memory of the system, its programs and its nodes, bytes."""
     own_programs = 2 * sum(flow.workload.own_code is not None for flow in cell.flows)
-    beyond = max(0, reading(cell).ring_packets - PROGRAM_RING_PACKETS)
+    ring_packets = reading(cell).ring_packets
+    beyond = max(0, ring_packets - PROGRAM_RING_PACKETS)
     rings_bytes = len(cell.captures) * beyond * (RING_PLACE_BYTES + snaplen(cell))
+    if cell.corrupts:  # whole packets
+        rings_bytes += len(cell.captures) * ring_packets * snaplen(cell)
     own = SYSTEM_BYTES + PROGRAM_BYTES * programs(cell) + NODE_BYTES * len(cell.nodes)
     return own + rings_bytes + own_programs * OWN_PROGRAM_BYTES
 

@@ -168,6 +168,8 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
     """
     for flow in measurement.flows:
         meant = _meant(flow.plan)
+        if measurement.cell.rebinds:
+            meant |= {_HOSTS}  # a server waits for the answer from a new port (RFC 9000, 8.2)
         if measurement.split(
             flow
         ):  # proxies hold a server back until they have passed on what it sent

@@ -30,17 +30,20 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
     out.
     """
     counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
-    counted &= ~chosen(measurement, queue)
+    counted &= ~chosen(measurement, queue) & (queue.left.damage == 0)
+    gone = queue.behind.lost.copy()  # and what is damaged where nobody looks
+    arrived = np.flatnonzero(queue.behind.found >= 0)
+    gone[arrived] = queue.delivered.damage[queue.behind.found[arrived]] > queue.left.damage[arrived]
     place = measurement.paths.delivery(queue.place)
     if place is None:
-        yield LossCount(0.0, int(counted.sum()), int((counted & queue.behind.lost).sum()))
+        yield LossCount(0.0, int(counted.sum()), int((counted & gone).sum()))
         return
     history = measurement.histories[place]
     stage = history.stage(queue.sent_s)
     counted &= queue.known_at(history)
     stages = len(history.done) + 1
     sent = np.bincount(stage[counted], minlength=stages)
-    lost = np.bincount(stage[counted & queue.behind.lost], minlength=stages)
+    lost = np.bincount(stage[counted & gone], minlength=stages)
     for number, planned in history.impairments():
         if number and not sent[number]:
             continue
@@ -60,11 +63,13 @@ def chosen(measurement: Measurement, queue: QueueRecord) -> Bools:
             numbers = np.array(kind.numbers) - 1
             found[counted[numbers[numbers < len(counted)]]] = True
             continue
+        opening = (left.protocol == TCP) & ((left.flags & SYN) > 0)
         which = {
             "any": left.ip_bytes > 0,
             "ce": (left.tos & ECN) == ECN,
             "ect": (left.tos & ECN) > 0,
-            "syn": (left.protocol == TCP) & ((left.flags & SYN) > 0),
+            "syn": opening,
+            "handshake": opening | (left.long_header > 0),
         }[kind.of]
         found |= which & (left.ip_bytes > (kind.above_bytes or 0))
     return found
@@ -164,5 +169,5 @@ def _dropped(impairment: Impairment) -> float:
     but keeps one of the two; otherwise the copy has a loss event of its own. So per packet netem
     drops (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), where l is the loss.
     """
-    loss, copied = impairment.lost, impairment.duplicate
+    loss, copied = impairment.dropped, impairment.duplicate
     return loss * (1 - copied * loss) / (1 + copied * (1 - loss))

@@ -222,7 +222,7 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {busy(measurement)}",
             )
-        until_ns = _due_s(measurement) / NS
+        until_ns = due_s(measurement) / NS
         planned = {at_ns for at_ns in measurement.paths.reroutings_of(node) if at_ns < until_ns}
         if len(done) < len(planned):
             yield Finding(
@@ -230,7 +230,7 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
                 f"the routes of {node} changed {len(done)} times, not {len(planned)}:"
                 f" the program that changes them had ended; {see('cell.json')}",
             )
-    for place, at_s in due(measurement.histories, _due_s(measurement)):
+    for place, at_s in due(measurement.histories, due_s(measurement)):
         reason = (
             f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes"
             f" links"
@@ -238,7 +238,7 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
         yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")
 
 
-def _due_s(measurement: Measurement) -> float:
+def due_s(measurement: Measurement) -> float:
     """Return before when changes have to be carried out, s: the cell's end, at the latest its
     planned one, after which it may be noticed late.
     """

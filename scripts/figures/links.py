@@ -152,6 +152,72 @@ def duplicate(measured: Measurement, axes: Axes) -> None:
     axes.set(xlabel="packets sent", ylabel="copies", ylim=(0, None))
 
 
+def corrupt(measured: Measurement, axes: Axes) -> None:
+    queue = queue_of(measured, "corrupt")
+    sent = np.flatnonzero(queue.behind.lost) + 1
+    total = np.linspace(0, len(queue.left), 100)
+    deviation = np.sqrt(total * 0.05 * 0.95)
+    axes.fill_between(
+        total, 0.05 * total - 2 * deviation, 0.05 * total + 2 * deviation, color="#f3d2d6"
+    )
+    axes.plot(total, 0.05 * total, **MODEL)
+    axes.plot(sent, np.arange(1, len(sent) + 1), **SEEN, label="broken")
+    axes.set(xlabel="packets sent", ylabel="broken packets", ylim=(0, None))
+
+
+def nat(measured: Measurement, axes: Axes) -> None:
+    queue = queue_of(measured, "nat")
+    for name, label, colour in (("nat", "QUIC", "#30638e"), ("kernel", "TCP", "#edae49")):
+        flow = next(flow for flow in measured.flows if flow.name == name)
+        ours = queue.delivered.source_port == flow.plan.port
+        t_s = queue.seconds(queue.delivered)[ours]
+        total = np.cumsum(queue.delivered.frame_bytes[ours]) / 1e6
+        axes.plot(*few(t_s, total), **{**SEEN, "color": colour}, label=label)
+    for number, at_s in enumerate((4, 8)):
+        axes.axvline(at_s, **MODEL if number == 0 else {**MODEL, "label": None})
+    axes.set_ylim(0)
+    over_time(axes, "MB behind the link")
+
+
+def packets(measured: Measurement, axes: Axes) -> None:
+    queue = queue_of(measured, "packets")
+    number = np.arange(1, len(queue.left) + 1)
+    for which, line in enumerate((3, 4, 7, 12, 13, 14, 20, 28, 29, 37)):
+        axes.axvline(line, **MODEL if which == 0 else {**MODEL, "label": None})
+    came = queue.behind.found >= 0
+    axes.plot(number, queue.left_s, linestyle="none", marker="x", color="#9aa5b1", label="in")
+    axes.plot(number[came], queue.left_s[came], **{**SEEN, "markersize": 7}, label="out")
+    axes.set(xlabel="number of the packet", ylabel="time (s)", xlim=(0, 42), ylim=(0, 9))
+
+
+def sojourns(measured: Measurement, axes: Axes) -> None:
+    queue = queue_of(measured, "sojourns")
+    lost = queue.behind.lost.astype(int)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], lost, [0]))))
+    begin, end = edges[::2], np.minimum(edges[1::2], len(lost) - 1)
+    lasted_ms = np.sort(queue.left_s[end] - queue.left_s[begin]) * 1e3
+    above = 1 - (np.arange(len(lasted_ms)) + 0.5) / len(lasted_ms)
+    model_ms = np.linspace(0, 80, 100)
+    axes.semilogy(model_ms, np.exp(-model_ms / 16), **MODEL)
+    axes.semilogy(lasted_ms, above, **{**SEEN, "markersize": 5}, label="bursts")
+    axes.set(xlabel="time of losses (ms)", ylabel="share of bursts above", xlim=(0, 80))
+
+
+def shaper(measured: Measurement, axes: Axes) -> None:
+    queue = queue_of(measured, "shaper")
+    near = (queue.left_s > 3.9) & (queue.left_s < 5.5)
+    came = (queue.arrival_s > 3.9) & (queue.arrival_s < 5.5)
+    first_s = queue.arrival_s[came].min()
+    total = np.cumsum(queue.left.frame_bytes[came]) / 1e3
+    axes.step((queue.arrival_s[came] - first_s) * 1e3, total, **SENT, where="post")
+    t_ms = np.linspace(0, 1000, 200)
+    most = np.minimum(60 + 2e6 * t_ms / 8e6, total[-1])
+    axes.plot(t_ms, most, **MODEL)
+    out = np.cumsum(queue.left.frame_bytes[near]) / 1e3
+    axes.plot(*few((queue.left_s[near] - first_s) * 1e3, out), **SEEN, label="out")
+    axes.set(xlabel="time (ms after the first)", ylabel="kB of frames", xlim=(-20, 1000))
+
+
 def queue(measured: Measurement, axes: Axes) -> None:
     step = queue_of(measured, "queue")
     tos = step.left.tos & 3
@@ -329,6 +395,13 @@ FIGURES = {
     "duplicate": Figure(
         "duplicate", "Copies among packets, and 5 % with two deviations", duplicate
     ),
+    "corrupt": Figure("corrupt", "Broken packets among all, and 5 % with two deviations", corrupt),
+    "packets": Figure("loss", "Packets by their number, of which ten are lost", packets),
+    "sojourns": Figure("loss", "How long losses last, and exponential times of 16 ms", sojourns),
+    "shaper": Figure(
+        "transmit", "What a bucket of 60 kB at 2 Mbit/s lets out, and r t + b", shaper
+    ),
+    "nat": Figure("nat", "QUIC and TCP behind a NAT that rebinds at 4 and 8 s", nat),
     "mtu": Figure("mtu", "Sizes of packets over a link of 800 bytes", mtu),
     "framing": Figure("framing", "What packets take in cells of ATM, by their size", framing),
     "policer": Figure("policer", "What arrives, what passes, and the token bucket", policer),

@@ -18,7 +18,7 @@ from fairc.runtime.measurement.pcap import Packets
 
 KINDS = """fexp 1
 experiment kinds {
-  sweep { lost = [loss(100%, of: ce), loss(100%, of: ect, above: 1000B), loss(100%, above: 1000B), loss(100%, of: syn)] }
+  sweep { lost = [loss(100%, of: ce), loss(100%, of: ect, above: 1000B), loss(100%, above: 1000B), loss(100%, of: syn), loss(100%, of: handshake)] }
   topology = bottleneck(rate: 10Mbit/s, rtt: 40ms, queue: red(100pkt, ecn: on)) with { link left -> right { loss = lost } }
   flow a { over = quic  ecn = on  cca = cubic  workload = bulk }
   flow b { cca = cubic  ecn = on  workload = bulk }
@@ -37,6 +37,8 @@ experiment gaps {
 }
 """
 Bools = NDArray[np.bool_]
+QUIC_AND_TCP = (5001, 5002)
+"""Ports of the servers, which say nothing but their part of handshakes as long as none is over."""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,7 @@ def header(packets: Packets) -> list[tuple[int, ...]]:
         (1, lambda p: (p.tos % 4 != 0) & (p.frame_bytes > 1014)),
         (2, lambda p: p.frame_bytes > 1014),
         (3, lambda p: (p.protocol == 6) & (p.flags // 2 % 2 == 1)),
+        (4, lambda p: (p.protocol == 6) | np.isin(p.source_port, QUIC_AND_TCP)),
     ],
 )
 def test_just_the_packets_of_a_kind_are_lost(

@@ -69,7 +69,8 @@ def import_image(name: str) -> None:
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
     shutil.copytree(CELL, IMAGE / PACKAGES / "cell")
-    for module in (*HERE.glob("queues_*.py"), *HERE.glob("workloads_*.py")):
+    families = ("queues", "workloads", "devices")
+    for module in (path for family in families for path in HERE.glob(f"{family}_*.py")):
         shutil.copy(module, IMAGE / PACKAGES / "cell")
     excluded = [f"--exclude={left_out}" for left_out in LEFT_OUT]
     command = ("tar", "-c", *excluded, "-C", "/", *ROOT, "-C", str(IMAGE))

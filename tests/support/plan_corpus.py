@@ -191,6 +191,16 @@ experiment program {
   measure = [goodput]
 }
 """
+NAT = """fexp 1
+experiment nat {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with {
+    nat home { at = right  to = left  mode = rebind(1s) }
+  }
+  flow f { over = quic  cca = cubic  workload = bulk }
+  duration = 2s
+  measure = [goodput]
+}
+"""
 PROGRAM_FILE = str(EXAMPLES / "program" / "program.fexp")
 CUSTOM_FILE = str(Path(__file__).parents[1] / "engines" / "bpf" / "custom.fexp")
 PROGRAM_IMAGE = {
@@ -217,7 +227,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
     texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "bucket": BUCKET}
-    texts |= {"harm": HARM, "ways": WAYS}
+    texts |= {"harm": HARM, "ways": WAYS, "nat": NAT}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))

@@ -28,6 +28,7 @@ QUEUE = Parameter("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)
 JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
 REORDER = Parameter("reorder", A_REORDERING, "share of packets that skip the delay", "0%")
 DUPLICATE = Parameter("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%")
+CORRUPT = Parameter("corrupt", A_PROBABILITY, "share of packets with a bit flipped", "0%")
 MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
 TRANSMIT = Parameter(
     "transmit",
@@ -63,7 +64,7 @@ LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
     [
-        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU),
+        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, CORRUPT, MTU),
         *(device.key for device in DEVICES),
         *(ECN, DSCP, TRANSMIT),
         *(RELEASE, REPAIR, ACKS, FRAMING),

@@ -13,15 +13,17 @@ from fairc.dsl.core.values import Quantity
 
 from .losses import Loss, LossModel
 
-_OF: Words[Literal["ce", "ect", "syn"]] = Words("kind of packets", ("ce", "ect", "syn"))
+_OF: Words[Literal["ce", "ect", "syn", "handshake"]] = Words(
+    "kind of packets", ("ce", "ect", "syn", "handshake")
+)
 
 PROBABILITY = Parameter("probability", A_SHARE, "share of packets lost in this direction")
 BOTH = Parameter("both", A_PROBABILITY, "share of packets lost in each direction")
 OF = Parameter(
     "of",
     _OF,
-    "with 100%: only those with the mark (`ce`), all that are ECN-capable (`ect`), or that open"
-    " connections of TCP (`syn`)",
+    "with 100%: only those with the mark (`ce`), all that are ECN-capable (`ect`), that open"
+    " connections of TCP (`syn`), or these and QUIC's (`handshake`)",
     otherwise="any",
 )
 ABOVE = Parameter(

@@ -198,7 +198,7 @@ impl Way {
             let now_ns = crate::clock::realtime_ns();
             let crypto = tls::server(&media.flow, media.address, now_ns, None, true)
                 .map_err(Failure::Work)?;
-            let config = transport::server_config(crypto);
+            let config = transport::server_config(crypto, &media.options);
             let driver = Driver::new(datagrams, Some(Arc::new(config.clone())), media.options.ecn);
             let driver = driver.paced(way.cca.paces()).l4s(way.cca.l4s());
             reactor.add(&driver, Interest::Read, SOCKET)?;

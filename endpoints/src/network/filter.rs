@@ -28,6 +28,10 @@ const FLOWER_TCP_FLAGS_MASK: u16 = 72;
 const FLOWER_TOS: u16 = 73;
 const FLOWER_TOS_MASK: u16 = 74;
 
+const U32_SELECTOR: u16 = 5;
+const U32_ACTIONS: u16 = 7;
+const U32_TERMINAL: u8 = 1;
+
 const ACT_KIND: u16 = 1;
 const ACT_OPTIONS: u16 = 2;
 /// `TC_ACT_UNSPEC` (the next filter), `TC_ACT_OK`, `TC_ACT_SHOT`, `TC_ACT_PIPE`.
@@ -46,6 +50,7 @@ const CELLS: u64 = 256;
 const PEDIT_PARAMETERS: u16 = 2;
 const CSUM_PARAMETERS: u16 = 1;
 const CSUM_IPV4: u32 = 1;
+const CSUM_TCP_AND_UDP: u32 = 8 | 16;
 const SKBMOD_PARAMETERS: u16 = 2;
 const SKBMOD_ECN: u64 = 16;
 
@@ -54,12 +59,15 @@ type Action = (&'static str, Box<dyn Fn(u32) -> Message>);
 
 /// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action
 /// ...]`, or `add dev NAME parent HANDLE protocol ip prio N flower ip_tos VALUE/MASK classid
-/// CLASS`, after `filter`.
+/// CLASS`, after `filter`; or `del dev NAME (ingress | egress) protocol ip prio N`: all of them.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
 pub fn read(words: &mut Words) -> Result<Line, String> {
-    expect(words, "filter", "add")?;
+    let verb = words.value("filter")?.to_owned();
+    if !["add", "del"].contains(&verb.as_str()) {
+        return Err(wrong("filter", &verb, "`add` or `del`"));
+    }
     expect(words, "filter", "dev")?;
     let device = words.value("dev")?.to_owned();
     let parent = match words.value("filter")? {
@@ -72,6 +80,18 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
     expect(words, "protocol", "ip")?;
     expect(words, "filter", "prio")?;
     let priority: u16 = words.number("prio")?;
+    let info = u32::from(priority) << 16 | u32::from(ETH_P_IP.to_be());
+    let head = move |index: i32| {
+        let mut head = fixed(index, 0, parent);
+        let end = head.len();
+        head[end - 4..].copy_from_slice(&info.to_ne_bytes());
+        head
+    };
+    if verb == "del" {
+        return Ok(Line::about(&[&device], move |index| {
+            Message::request(libc::RTM_DELTFILTER, 0, &head(index[0]))
+        }));
+    }
     let kind = words.value("filter")?.to_owned();
     let mut options = Message::attributes();
     match kind.as_str() {
@@ -84,15 +104,15 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
                 put_actions(FLOWER_ACTIONS, &actions(words)?, &mut options);
             }
         }
-        other => return Err(wrong("filter", other, "`matchall` or `flower`")),
+        "u32" => {
+            options.put(U32_SELECTOR, &selector(words)?);
+            put_actions(U32_ACTIONS, &actions(words)?, &mut options);
+        }
+        other => return Err(wrong("filter", other, "`matchall`, `flower` or `u32`")),
     }
-    let info = u32::from(priority) << 16 | u32::from(ETH_P_IP.to_be());
     Ok(Line::about(&[&device], move |index| {
-        let mut head = fixed(index[0], 0, parent);
-        let end = head.len();
-        head[end - 4..].copy_from_slice(&info.to_ne_bytes());
         let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-        let mut message = Message::request(libc::RTM_NEWTFILTER, flags, &head);
+        let mut message = Message::request(libc::RTM_NEWTFILTER, flags, &head(index[0]));
         message.put_text(TCA_KIND, &kind).nest(TCA_OPTIONS, |inner| {
             inner.append(&options);
         });
@@ -134,6 +154,40 @@ fn flower(words: &mut Words, options: &mut Message) -> Result<bool, String> {
         }
         other => Err(wrong("flower", other, "`action` or `classid`")),
     }
+}
+
+/// Reads `match u32 VALUE MASK at OFFSET [match ...] action` as a `struct tc_u32_sel`; the offset is
+/// from the header of IP on.
+fn selector(words: &mut Words) -> Result<Vec<u8>, String> {
+    let mut keys = Vec::new();
+    loop {
+        match words.value("u32")? {
+            "match" => expect(words, "match", "u32")?,
+            "action" => break,
+            other => return Err(wrong("u32", other, "`match` or `action`")),
+        }
+        let [value, mask] = [hexadecimal(words)?, hexadecimal(words)?];
+        expect(words, "match", "at")?;
+        let offset: i32 = words.number("at")?;
+        keys.push((mask, value & mask, offset));
+    }
+    let mut raw = vec![U32_TERMINAL, 0, keys.len() as u8];
+    raw.resize(16, 0);
+    for (mask, value, offset) in keys {
+        raw.extend_from_slice(&mask.to_be_bytes());
+        raw.extend_from_slice(&value.to_be_bytes());
+        raw.extend_from_slice(&offset.to_ne_bytes());
+        raw.extend_from_slice(&[0; 4]);
+    }
+    Ok(raw)
+}
+
+/// Takes a word of four bytes, hexadecimal.
+fn hexadecimal(words: &mut Words) -> Result<u32, String> {
+    let word = words.value("match")?;
+    word.strip_prefix("0x")
+        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| wrong("match", word, "a word such as `0xc0000000`"))
 }
 
 /// Takes a byte and its mask, hexadecimal, as tc has them.
@@ -189,8 +243,16 @@ fn actions(words: &mut Words) -> Result<Vec<Action>, String> {
             "police" => police(words)?,
             "pedit" => pedit(words)?,
             "csum" => {
-                expect(words, "csum", "ip")?;
-                ("csum", Box::new(csum) as Box<dyn Fn(u32) -> Message>)
+                let of = match words.value("csum")? {
+                    "ip" => CSUM_IPV4,
+                    "tcp" => {
+                        expect(words, "csum", "and")?;
+                        expect(words, "csum", "udp")?;
+                        CSUM_TCP_AND_UDP
+                    }
+                    other => return Err(wrong("csum", other, "`ip`, or `tcp and udp`")),
+                };
+                ("csum", Box::new(move |then| csum(of, then)) as Box<dyn Fn(u32) -> Message>)
             }
             "skbmod" => {
                 expect(words, "skbmod", "ecn")?;
@@ -283,24 +345,40 @@ fn above(words: &mut Words) -> Result<Action, String> {
     ))
 }
 
-/// Reads `munge ip dsfield set VALUE retain MASK`: the bits of the mask get those of the value.
+/// Reads `munge ip dsfield set VALUE retain MASK`: the bits of the mask get those of the value; or
+/// `munge offset N u8 invert`: the bits of that byte of the packet change.
 fn pedit(words: &mut Words) -> Result<Action, String> {
-    for wanted in ["munge", "ip", "dsfield", "set"] {
-        expect(words, "pedit", wanted)?;
-    }
-    let value: u8 = words.number("set")?;
-    expect(words, "pedit", "retain")?;
-    let mask: u8 = words.number("retain")?;
+    expect(words, "pedit", "munge")?;
+    let (at, value, stays) = if words.peek() == Some("offset") {
+        expect(words, "munge", "offset")?;
+        let at: u32 = words.number("offset")?;
+        expect(words, "munge", "u8")?;
+        expect(words, "munge", "invert")?;
+        (at, 0xff, 0xff)
+    } else {
+        for wanted in ["ip", "dsfield", "set"] {
+            expect(words, "munge", wanted)?;
+        }
+        let value: u8 = words.number("set")?;
+        expect(words, "munge", "retain")?;
+        let mask: u8 = words.number("retain")?;
+        (1, value & mask, !mask)
+    };
     Ok((
         "pedit",
         Box::new(move |then| {
-            // `struct tc_pedit_sel`: the common part, one key, and that key: what stays, what is
-            // added, of the first word of the header.
+            // `struct tc_pedit_sel`: the common part, one key, and that key: what stays, and what
+            // is changed, of a word, and where that is.
+            let (mut kept, mut changed) = ([0xff; 4], [0; 4]);
+            let byte = (at % 4) as usize;
+            kept[byte] = stays;
+            changed[byte] = value;
             let mut raw = common(then);
             raw.extend_from_slice(&[1, 0, 0, 0]);
-            raw.extend_from_slice(&[0xff, !mask, 0xff, 0xff]);
-            raw.extend_from_slice(&[0, value & mask, 0, 0]);
-            raw.extend_from_slice(&[0; 16]);
+            raw.extend_from_slice(&kept);
+            raw.extend_from_slice(&changed);
+            raw.extend_from_slice(&(at / 4 * 4).to_ne_bytes());
+            raw.extend_from_slice(&[0; 12]);
             let mut options = Message::attributes();
             options.put(PEDIT_PARAMETERS, &raw);
             options
@@ -308,9 +386,9 @@ fn pedit(words: &mut Words) -> Result<Action, String> {
     ))
 }
 
-fn csum(then: u32) -> Message {
+fn csum(of: u32, then: u32) -> Message {
     let mut raw = common(then);
-    raw.extend_from_slice(&CSUM_IPV4.to_ne_bytes());
+    raw.extend_from_slice(&of.to_ne_bytes());
     let mut options = Message::attributes();
     options.put(CSUM_PARAMETERS, &raw);
     options
@@ -344,6 +422,9 @@ mod tests {
             "filter add dev a ingress protocol ip prio 1 matchall action pedit munge ip dsfield \
              set 0 retain 3 pipe action csum ip",
             "filter add dev a ingress protocol ip prio 1 matchall action skbmod ecn",
+            "filter add dev a ingress protocol ip prio 2 matchall action pedit munge offset 20 u8 \
+             invert pipe action csum tcp and udp",
+            "filter del dev a ingress protocol ip prio 2",
             "filter add dev a egress protocol ip prio 2 flower ip_proto udp src_port 5001 action \
              pedit munge ip dsfield set 184 retain 252 pipe action csum ip",
             "filter add dev a parent 2: protocol ip prio 1 flower ip_tos 0xb8/0xfc classid 2:1",
@@ -357,6 +438,8 @@ mod tests {
              75000 mtu 65535 overhead 65535 conform-exceed continue/drop",
             "filter add dev a ingress protocol ip prio 1 matchall action police mtu 1300 \
              conform-exceed drop/continue",
+            "filter add dev a ingress protocol ip prio 2 u32 match u32 0x00110000 0x00ff0000 at 8 \
+             match u32 0x80000000 0x90ffffff at 28 action police mtu 1 conform-exceed drop/continue",
         ] {
             assert_eq!(Line::read(line).unwrap().devices, ["a"]);
         }
@@ -366,7 +449,11 @@ mod tests {
     fn what_is_wrong_with_a_line_is_said() {
         for (line, message) in [
             ("filter add dev a root", "`filter` is `root`"),
-            ("filter add dev a ingress protocol ip prio 1 u32", "`filter` is `u32`"),
+            ("filter add dev a ingress protocol ip prio 1 fw", "`filter` is `fw`"),
+            (
+                "filter add dev a ingress protocol ip prio 1 u32 match u32 12 0xff at 8 action",
+                "`match` is `12`",
+            ),
             (
                 "filter add dev a ingress protocol ip prio 1 matchall action drop",
                 "unknown action `drop`",
@@ -387,6 +474,14 @@ mod tests {
             let error = Line::read(line).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn a_byte_anywhere_is_inverted() {
+        let (_, made) = pedit(&mut Words::of("munge offset 22 u8 invert")).unwrap();
+        let bytes = made(PIPE).bytes().to_vec();
+        let key = [0xff, 0xff, 0xff, 0xff, 0, 0, 0xff, 0, 20, 0, 0, 0];
+        assert_eq!(bytes[4 + 24..4 + 36], key);
     }
 
     #[test]

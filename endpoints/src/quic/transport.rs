@@ -5,6 +5,7 @@
 //! `buffer_bytes`. No keep-alive, and no idle timeout unless one is given: a connection lives
 //! through any outage.
 
+use crate::options::TransportOptions;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::limit::HEADER_BYTES;
 use crate::quic::observed::Observing;
@@ -43,12 +44,12 @@ pub fn payload_bytes(peer: SocketAddrV4) -> io::Result<u16> {
 
 /// Of a server, for connections whose transport is to be set one by one.
 #[must_use]
-pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
+pub fn server_config(crypto: QuicServerConfig, options: &TransportOptions) -> ServerConfig {
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     let mut tokens = ValidationTokenConfig::default();
     // No client comes a second time with a token of the first.
     tokens.sent(0);
-    config.migration(false).validation_token_config(tokens);
+    config.migration(options.follows).validation_token_config(tokens);
     config
 }
 

@@ -118,7 +118,7 @@ impl Server {
         let expires_ns = description.certificate_expires_ns.map(|ns| epoch_ns.saturating_add(ns));
         let crypto = tls::server(&description.flow, address, now_ns, expires_ns, !service.short)
             .map_err(Failure::Work)?;
-        let config = transport::server_config(crypto);
+        let config = transport::server_config(crypto, &description.options);
         let cca = description.cca().map_err(Failure::Description)?;
         let server = Server {
             driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)

@@ -169,7 +169,8 @@ class MediaWorkload(Workload):
                     *("fast_open", "idle_restart"),
                     *(["discovers_mtu"] if options.discovers_mtu and over_quic else []),
                 )
-            },
+            }
+            | ({"follows": True} if cell.rebinds and over_quic else {}),
             "send_buffer_bytes": flow.sender_bytes,
             "receive_buffer_bytes": flow.receiver_bytes,
             "start_ns": flow.start_ns,

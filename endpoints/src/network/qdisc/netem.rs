@@ -10,6 +10,7 @@ pub const KIND: Kind = Kind { name: "netem", options, show, statistics: no_stati
 
 const DISTRIBUTION: u16 = 2;
 const REORDER: u16 = 3;
+const CORRUPT: u16 = 4;
 const LOSS: u16 = 5;
 const RATE: u16 = 6;
 const ECN: u16 = 7;
@@ -38,6 +39,7 @@ struct Asked {
     loss: u32,
     chain: Option<[u32; 4]>,
     duplicate: u32,
+    corrupt: Option<u32>,
     reorder: Option<u32>,
     gap: Option<u32>,
     rate: Option<u64>,
@@ -81,6 +83,9 @@ fn options(words: &mut Words) -> Result<Message, String> {
         if let Some(share) = asked.reorder {
             inner.put(REORDER, &[share.to_ne_bytes(), [0; 4]].concat());
         }
+        if let Some(share) = asked.corrupt {
+            inner.put(CORRUPT, &[share.to_ne_bytes(), [0; 4]].concat());
+        }
         if let Some(chain) = asked.chain {
             inner.nest(LOSS, |loss| {
                 loss.put(GILBERT_ELLIOTT, &chain.map(u32::to_ne_bytes).concat());
@@ -118,6 +123,7 @@ fn read(words: &mut Words) -> Result<Asked, String> {
             }
             "distribution" => asked.distribution = Some(words.value(word)?.to_owned()),
             "reorder" => asked.reorder = Some(share(words, word)?),
+            "corrupt" => asked.corrupt = Some(share(words, word)?),
             "gap" => asked.gap = Some(words.number(word)?),
             "duplicate" => asked.duplicate = share(words, word)?,
             "rate" => asked.rate = Some(rate::read(words, word)?),
@@ -233,6 +239,9 @@ fn show(options: &[u8], shown: &mut Object) {
     if let Some(share) = find(attributes, REORDER).map(|raw| u32_at(raw, 0)).filter(|n| *n != 0) {
         object("reorder", vec![("reorder", shown_share(share)), ("correlation", 0.0)]);
     }
+    if let Some(share) = find(attributes, CORRUPT).map(|raw| u32_at(raw, 0)).filter(|n| *n != 0) {
+        object("corrupt", vec![("corrupt", shown_share(share)), ("correlation", 0.0)]);
+    }
     shown.insert("limit".into(), u32_at(options, LIMIT_AT).into());
     if let Some(spec) = find(attributes, RATE).filter(|spec| u32_at(spec, 0) != 0) {
         let rate = match wide(RATE64) {
@@ -265,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_shown() {
         let shown = read_and_show(
-            "limit 7 delay 10ms 2ms reorder 25% loss gemodel 1% 30% 100% 0% duplicate 50% \
+            "limit 7 delay 10ms 2ms reorder 25% loss gemodel 1% 30% 100% 0% duplicate 50% corrupt 2% \
              rate 1000gbit seed 18446744073709551615",
         )
         .unwrap();
@@ -281,6 +290,7 @@ mod tests {
         assert!(near(&shown["loss-gemodel"]["1-h"], 1.0));
         assert!(near(&shown["loss-gemodel"]["r"], 0.3));
         assert!(near(&shown["duplicate"]["duplicate"], 0.5));
+        assert!(near(&shown["corrupt"]["corrupt"], 0.02));
         assert!(near(&shown["reorder"]["reorder"], 0.25));
         assert_eq!(read_and_show("delay 1ms reorder 25% gap 5").unwrap()["gap"], 5);
     }
@@ -296,7 +306,7 @@ mod tests {
             ("delay 1ms gap 2", "`gap` needs `reorder`"),
             ("delay 1ms distribution normal", "`distribution` needs a jitter"),
             ("delay 1ms 1ms distribution ../x", "the name of a table"),
-            ("corrupt 1%", "`netem` has no `corrupt`"),
+            ("slot 1ms", "`netem` has no `slot`"),
         ] {
             let error = read_and_show(arguments).err().unwrap();
             assert!(error.contains(message), "{error}");

@@ -57,7 +57,7 @@ impl Quic {
         let tls = identity.server(&[Protocol::H3.alpn()]).map_err(Failure::Work)?;
         let tls = QuicServerConfig::try_from(tls)
             .map_err(|error| Failure::Work(format!("cannot set up TLS: {error}")))?;
-        let config = server_config(tls);
+        let config = server_config(tls, &description.options);
         let endpoint = Endpoint::new_with_abstract_socket(
             EndpointConfig::default(),
             Some(config.clone()),

@@ -1,0 +1,1 @@
+"""`nat`: a router that hides hosts behind ports of its own, and gives them others at times."""
