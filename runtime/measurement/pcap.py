@@ -353,7 +353,7 @@ def _long_header(
     udp: NDArray[np.bool_],
 ) -> Int64s:
     """Return 1 for each datagram that begins with a packet of QUIC's handshake, else 0."""
-    found = read(payload, 4, udp) & 0x90FFFFFF == 0x80000000
+    found: NDArray[np.bool_] = read(payload, 4, udp) & 0x90FFFFFF == 0x80000000
     found &= read(payload + 4, 1, udp & found) == 1
     return found.astype(np.int64)
 
