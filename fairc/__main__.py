@@ -7,13 +7,15 @@ traceback.
 
 from __future__ import annotations
 
+import gc
+
 from fairc.cli import interruption
 
 if __name__ == "__main__":
     interruption.begin()
+    gc.disable()  # as in start.py
 
 import difflib
-import gc
 import os
 import re
 import sys
@@ -117,7 +119,10 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interruption.begin()
     console.prepare()
-    sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
+    status = guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False))
+    if "duckdb" in sys.modules:
+        gc.unfreeze()  # DuckDB's extension complains of what has not been freed when Python ends
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from importlib import import_module
@@ -35,7 +36,11 @@ class Command(click.Command):
         return work
 
     def _call(self, **arguments: Any) -> Any:
-        return self.work()(**arguments)
+        work = self.work()
+        if not gc.isenabled():  # a process of its own: what it has imported is never searched
+            gc.freeze()
+            gc.enable()
+        return work(**arguments)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line. Raises UsageError."""

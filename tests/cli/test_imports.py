@@ -10,10 +10,10 @@ import pytest
 
 IMPORTED = """
 import sys
-import fairc.__main__
+from fairc.start import main
 sys.argv = ["fairc", *sys.argv[1:]]
 try:
-    fairc.__main__.main()
+    main()
 except SystemExit:
     print(*sorted(sys.modules), file=sys.stderr)
 """
@@ -52,3 +52,10 @@ def test_who_reads_results_imports_nothing_that_compiles_or_draws(command: str) 
     assert not found & {f"fairc.dsl.{name}" for name in reading}
     analysing = {"measurement.loading", "measurement.queues", "run.analyst", "validity"}
     assert not found & {f"fairc.runtime.{name}" for name in analysing}
+
+
+def test_a_command_that_has_imported_duckdb_ends_without_a_word_of_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fairc", "verdict", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr

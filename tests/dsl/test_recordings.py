@@ -74,6 +74,14 @@ def test_an_attribute_takes_the_column_of_its_name_again_and_again(tmp_path: Pat
     assert hop.impairment is not None and hop.impairment.in_order
 
 
+def test_the_lowest_delay_sizes_queues_and_is_above_jitter(tmp_path: Path) -> None:
+    text = 'rate = 8Mbit/s  delay = trace("t.csv")  jitter = 10ms  queue = fifo(1bdp)'
+    shaped, hop = link(text, tmp_path)
+    assert shaped.queue is not None and hop.impairment is not None
+    assert shaped.queue.limit_bytes == 8_000_000 / 8 * (0.010 + 0.010)
+    assert hop.impairment.jitter_ns == 10_000_000
+
+
 def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     """Excel's "CSV UTF-8" begins with one."""
     for table in (TABLE, TABLE.partition("\n")[2], "0\n10\n1000\n"):

@@ -90,6 +90,24 @@ def test_what_sizes_and_roots_refuse(text: str, code: str) -> None:
     assert [d.code for d in error.value.diagnostics] == [code]
 
 
+TEN = ", ".join(f"{n}bdp + {100 - n}kB" for n in range(1, 11))
+"""Ten sums, none of them larger than another, of three parts each: two sizes, and itself."""
+
+
+@pytest.mark.parametrize(
+    ("most", "one_more"),
+    [
+        (f"max({TEN}, 200bdp, 200kB)", f"max({TEN}, 200bdp, 200kB, 200pkt)"),
+        (f"max({TEN}, 200bdp) + 1pkt", f"max({TEN}, 200bdp, 200kB) + 1pkt"),
+        (f"1pkt - min({TEN}, 200bdp)", f"1pkt - min({TEN}, 200bdp, 200kB)"),
+    ],
+)
+def test_a_size_has_at_most_32_parts(most: str, one_more: str) -> None:
+    assert canonical_of(most).count("bdp") >= 9
+    with pytest.raises(CompileError, match="this size has more than 32 parts"):
+        canonical_of(one_more)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -166,6 +166,23 @@ def test_what_is_no_image(tmp_path: Path) -> None:
             read(file)
 
 
+def test_as_much_as_an_image_may_have_and_one_more(tmp_path: Path) -> None:
+    good, *others = layers = [layer([(f"{number}", b"")]) for number in range(128)]
+    variables = [f"V{number}={'x' * 1000}" for number in range(100)]
+    with docker(tmp_path / "most", others, variables).open("rb") as file:
+        most = read(file)
+    assert [f"{name}={value}" for name, value in most.environment] == variables
+    assert len(most.layers) == 127
+    cases = {
+        "more than 100 variables": docker(tmp_path / "1", [good], [*variables, "ONE=more"]),
+        "its variable V cannot be read": docker(tmp_path / "2", [good], [f"V={'x' * 1001}"]),
+        "it has 128 layers": docker(tmp_path / "3", layers),
+    }
+    for words, path in cases.items():
+        with path.open("rb") as file, pytest.raises(ImageError, match=words):
+            read(file)
+
+
 def test_a_layer_that_ends_early(tmp_path: Path) -> None:
     for cut in (layer([("a", bytes(5000))])[:2000], layer([("a", bytes(99_000))], "gzip")[:60]):
         with pytest.raises(ImageError, match="its layers cannot be read"):

@@ -106,6 +106,19 @@ def test_its_clock_is_that_of_the_captures(measured: Measurement) -> None:
         assert abs(size / 1472 - (came_s <= at_s).sum()) <= 1
 
 
+def test_its_clock_begins_when_the_server_says_so(measured: Measurement) -> None:
+    """TEST_START is the third byte of the control connection, after those that ask for parameters
+    and streams; each of them has a packet of its own.
+    """
+    flow = flow_of(measured, "udp")
+    packets = flow.queue.delivered
+    said = (packets.source_port == flow.plan.port) & (packets.protocol == 6)
+    begun_s = flow.queue.seconds(packets)[said & (packets.payload_bytes == 1)][2]
+    ((times, _),) = flow.endpoints.progress.reports
+    told = [i["streams"][0]["end"] for i in document("udp.client")["intervals"]]
+    assert times[1:] == pytest.approx([begun_s + end for end in told], abs=5e-6)
+
+
 def test_a_stream_begins_with_its_first_data(measured: Measurement) -> None:
     down, up = flow_of(measured, "down"), flow_of(measured, "up")
     rtt_s = 0.04

@@ -16,7 +16,7 @@ from madepackets import steady, through_queue
 from fairc.compiler.plan import Cell, Change, Impairment
 from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.mechanisms.queues.fq.cell import Fq
-from fairc.runtime.measurement import load
+from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.losses import LossCount, pooled
 from fairc.runtime.validity.service import backlogged_rate, changes
@@ -178,6 +178,19 @@ def test_a_queue_that_holds_more_than_its_limit(
     folder = Made(cell, made.packets, made.ended_ns).write(tmp_path)
     found = [finding.reason.partition(":")[0] for finding in buffer(load(cell, folder))]
     assert [reason for reason in found if "waited" in reason] == expected
+
+
+def test_what_a_device_may_have_held_is_not_in_the_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is captured before the device; as many as came within the time that one was held."""
+    made = crowded(limit_bytes=None, limit_packets=8)
+    planned = made_cell(limit_bytes=None, limit_packets=4)
+    measured = load(planned, Made(planned, made.packets, made.ended_ns).write(tmp_path))
+    for held_s, is_beyond in ((0.0, True), (1e-9, True), (made.ended_ns * 1e-9, False)):
+        monkeypatch.setattr(Measurement, "held_s", lambda _, place, held_s=held_s: held_s)
+        reasons = " ".join(finding.reason for finding in buffer(measured))
+        assert ("8 packets waited" in reasons) == is_beyond
 
 
 @pytest.mark.parametrize(("planned_s", "expected"), [(12, 0), (13, 1)])

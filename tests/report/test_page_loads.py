@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairc.compiler.plan import FigureRequest, Requests, Selection
@@ -22,7 +23,8 @@ from fairc.runtime.report.figures import (
     Subject,
     loads,
 )
-from fairc.runtime.report.figures.sequence import _curves, _scale
+from fairc.runtime.report.figures.marks import Line as Steps
+from fairc.runtime.report.figures.sequence import Line, Panel, _chart, _curves, _scale
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
@@ -135,6 +137,17 @@ def test_loads_are_told_apart_without_being_asked(subject: Subject) -> None:
         Subject(run, Results(run), run.configurations, ""), request
     )
     assert made.title == "plt by load, http, access and target"
+
+
+def test_the_axis_of_bytes_has_the_unit_of_the_largest_connection() -> None:
+    lines = [
+        Line(0, (0.0, 1.0, 2.0), (0.0, 900.0, last), ends=True, marks=(1.0, 2.0))
+        for last in (1e3, 2e6, 5e5)
+    ]
+    chart = _chart([Panel("", "1", (lines[0],), None), Panel("", "1", (*lines[1:],), None)], [])
+    assert chart.y.name == "bytes received (MB)"
+    drawn = [mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Steps)]
+    assert [np.max(mark.y) for mark in drawn][::3] == [0.001, 2.0, 0.5]  # the others: two markers
 
 
 def test_the_sequence_figure_scales_a_test_unit(subject: Subject) -> None:

@@ -13,6 +13,7 @@ from fairc.mechanisms.devices.policer import figure as buckets
 from fairc.mechanisms.devices.policer.figure import MOST_USERS
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import NothingToDraw
+from fairc.runtime.report.figures.style import paper_style
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.store.columns import TABLES
@@ -51,6 +52,11 @@ def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
     assert "user-0" not in svg and "user-1" not in svg
     assert f"more than {MOST_USERS} users" in drawing.caption
     assert f"down to {-(USERS - 1):.3g} tokens" in drawing.alt
+    assert drawing.picture is not None
+    with paper_style():
+        (axes,) = drawing.picture.draw("page").axes
+    low, high = axes.get_ylim()
+    assert low < -(USERS - 1) and high > 20 - 2 - 0.5  # of user 2, in the first slot
 
 
 def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:

@@ -185,6 +185,15 @@ pub fn stack() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::{pacing_bps, Duration};
+
+    #[test]
+    fn the_pacer_allows_five_quarters_of_a_window_in_a_round_trip() {
+        assert_eq!(pacing_bps(100_000, Duration::from_millis(50)), Some(20_000_000));
+        assert_eq!(pacing_bps(100_000, Duration::ZERO), None);
+        assert_eq!(pacing_bps(u64::MAX, Duration::from_nanos(1)), None);
+    }
+
     #[test]
     fn the_stack_has_a_version() {
         let stack = super::stack();
