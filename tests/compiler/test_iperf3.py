@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from documents import constants, iperf3_tests
+from documents import constants
 
 from fairc import dsl
 from fairc.cell.expansion import expand
@@ -104,12 +104,13 @@ def codes(made: Experiment) -> list[str]:
 def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
     cell = compiled(f"flow a {{ {flow} }}")
     both = "--version4 --port 5001 --interval 0.1 --json"
-    (listening,), (asking,) = iperf3_tests(cell, "server"), iperf3_tests(cell, "client")
-    assert (listening["node"], " ".join(listening["command"])) == (
+    made = expand(cell)
+    (listening,), (asking,) = made["servers"], made["clients"]
+    assert (listening["node"], " ".join(listening["description"]["command"])) == (
         server[0],
         f"iperf3 {server[1]} {both}",
     )
-    assert (asking["node"], " ".join(asking["command"])) == (
+    assert (asking["node"], " ".join(asking["description"]["command"])) == (
         client[0],
         f"iperf3 {client[1]} --connect-timeout 30000 {both}",
     )
