@@ -78,13 +78,15 @@ class OwnCode:
     only what its client sends and receives shows when it began and what arrived.
     name: what the server is called. files: what both get. images: what they find as their file
     systems. compute_ns: the longest time of the
-    host's processor that one of them may compute at one instant of the virtual clock.
+    host's processor that one of them may compute at one instant of the virtual clock. memory_bytes:
+    what they need beside what any program does.
     """
 
     name: str
     files: tuple[ProgramFile, ...]
     images: tuple[ProgramImage, ...]
     compute_ns: int
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,11 @@ class Workload(Part):
     def description(self, cell: Cell) -> dict[str, Any]:
         """Return it as the endpoints of a cell take it."""
         return self.plain()
+
+    @property
+    def word(self) -> str:
+        """Its name in the language."""
+        return self.kind
 
     @property
     def programs(self) -> frozenset[str]:
