@@ -9,6 +9,7 @@ import os
 import socket
 import ssl
 import sys
+from pathlib import Path
 from urllib.parse import urlparse
 
 from aioquic.asyncio import QuicConnectionProtocol, serve
@@ -34,9 +35,9 @@ class Server(QuicConnectionProtocol):
     def quic_event_received(self, event):
         """Answer a request, which is one packet."""
         if isinstance(event, StreamDataReceived) and event.data:
-            name = os.path.basename(event.data.decode().split()[1])
-            with open(f"/www/{name}", "rb") as file:
-                self._quic.send_stream_data(event.stream_id, file.read(), end_stream=True)
+            name = Path(event.data.decode().split()[1]).name
+            content = (Path("/www") / name).read_bytes()
+            self._quic.send_stream_data(event.stream_id, content, end_stream=True)
             self.transmit()
 
 
@@ -45,7 +46,7 @@ class Client(QuicConnectionProtocol):
 
     def begin(self, path):
         """Ask for a file; return what tells that it is there."""
-        self.file = open("/downloads" + path, "wb")
+        self.file = Path("/downloads", Path(path).name).open("wb")  # noqa: SIM115
         self.whole = asyncio.get_running_loop().create_future()
         stream = self._quic.get_next_available_stream_id()
         self._quic.send_stream_data(stream, f"GET {path}\r\n".encode(), end_stream=True)

@@ -27,13 +27,14 @@ def main():
     if asked.base:
         config, layers = opened(asked.base)
     config["config"]["Env"] = [*config["config"].get("Env", []), *asked.env]
-    layers.append(packed((path, path.relative_to(asked.folder)) for path in asked.folder.rglob("*")))
+    files = asked.folder.rglob("*")
+    layers.append(packed((path, path.relative_to(asked.folder)) for path in files))
     config["rootfs"] = {"type": "layers", "diff_ids": [f"sha256:{hashed(each)}" for each in layers]}
     blobs = [*layers, json.dumps(config, sort_keys=True).encode()]
     names = [f"blobs/sha256/{hashed(each)}" for each in blobs]
     manifest = json.dumps([{"Config": names[-1], "Layers": names[:-1]}]).encode()
     with tarfile.open(asked.image, "w") as image:
-        for name, content in [*zip(names, blobs), ("manifest.json", manifest)]:
+        for name, content in [*zip(names, blobs, strict=True), ("manifest.json", manifest)]:
             add(image, tarfile.TarInfo(name), content)
 
 

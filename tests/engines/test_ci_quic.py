@@ -27,7 +27,7 @@ def test_two_runs_of_quic_go_have_equal_bytes(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust, as the example says")
 def test_two_runs_of_quinn_have_equal_bytes(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "ci")
-    command = ["make", "-C", tmp_path / "ci", "ci-quinn"]
+    command = ["make", "-C", str(tmp_path / "ci"), "ci-quinn"]
     subprocess.run(command, check=True, capture_output=True)
     cells = cells_of(tmp_path / "ci" / "quinn.fexp")
     cell = next(c for c in cells if "bbr" in str(c.bindings) and "1%" in str(c.bindings))
