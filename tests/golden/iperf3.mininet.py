@@ -237,7 +237,7 @@ def experiment(repetition):
             {
                 "name": "down", "both": {"stop_ns": None},
                 "server": {
-                    "node": "server", "role": "cell.workloads_iperf3_agent", "name": "down.server",
+                    "node": "server", "role": "cell.timed", "name": "down.server",
                     "command": [
                         "iperf3",
                         "--server",
@@ -252,7 +252,7 @@ def experiment(repetition):
                     "begin_ns": None,
                 },
                 "client": {
-                    "node": "client", "role": "cell.workloads_iperf3_agent", "name": "down.client",
+                    "node": "client", "role": "cell.timed", "name": "down.client",
                     "command": [
                         "iperf3",
                         "--client",
@@ -284,7 +284,7 @@ def experiment(repetition):
             {
                 "name": "up",
                 "server": {
-                    "node": "server", "role": "cell.workloads_iperf3_agent", "name": "up.server",
+                    "node": "server", "role": "cell.timed", "name": "up.server",
                     "command": [
                         "iperf3",
                         "--server",
@@ -299,7 +299,7 @@ def experiment(repetition):
                     "begin_ns": None, "stop_ns": None,
                 },
                 "client": {
-                    "node": "client", "role": "cell.workloads_iperf3_agent", "name": "up.client",
+                    "node": "client", "role": "cell.timed", "name": "up.client",
                     "command": [
                         "iperf3",
                         "--client",
@@ -328,7 +328,7 @@ def experiment(repetition):
             {
                 "name": "udp", "both": {"stop_ns": None},
                 "server": {
-                    "node": "server", "role": "cell.workloads_iperf3_agent", "name": "udp.server",
+                    "node": "server", "role": "cell.timed", "name": "udp.server",
                     "command": [
                         "iperf3",
                         "--server",
@@ -343,7 +343,7 @@ def experiment(repetition):
                     "begin_ns": None,
                 },
                 "client": {
-                    "node": "client", "role": "cell.workloads_iperf3_agent", "name": "udp.client",
+                    "node": "client", "role": "cell.timed", "name": "udp.client",
                     "command": [
                         "iperf3",
                         "--client",
@@ -372,7 +372,7 @@ def experiment(repetition):
             {
                 "name": "some", "both": {"stop_ns": None},
                 "server": {
-                    "node": "server", "role": "cell.workloads_iperf3_agent", "name": "some.server",
+                    "node": "server", "role": "cell.timed", "name": "some.server",
                     "command": [
                         "iperf3",
                         "--server",
@@ -387,7 +387,7 @@ def experiment(repetition):
                     "begin_ns": None,
                 },
                 "client": {
-                    "node": "client", "role": "cell.workloads_iperf3_agent", "name": "some.client",
+                    "node": "client", "role": "cell.timed", "name": "some.client",
                     "command": [
                         "iperf3",
                         "--client",

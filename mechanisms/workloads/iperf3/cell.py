@@ -18,8 +18,8 @@ from fairc.cell.numbers import MtuBytes, Range
 from fairc.cell.workloads import NS, WORKLOAD_KINDS, Workload
 
 PROGRAM = "iperf3"
-AGENT = "cell.workloads_iperf3_agent"
-"""What runs beside it: `agent.py`."""
+COMPANION = "cell.timed"
+"""What starts it, and stops it."""
 MOST_STREAMS, MAX_TIME_S, MAX_TCP_BUFFER = 128, 86_400, 2**29
 """The most that iperf3 accepts (iperf.h): streams, `--time` in s, `--window` in bytes."""
 INTERVAL_S = 0.1
@@ -103,7 +103,7 @@ class Iperf3Workload(Workload):
         return {
             "name": f"{flow.name}.{side}",
             "node": listens if side == "server" else asks,
-            "role": AGENT,
+            "role": COMPANION,
             "description": description,
         }
 

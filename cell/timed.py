@@ -1,6 +1,7 @@
-"""iperf3 in a node: started and stopped at times of the plan; what it prints is in `NAME.json`.
+"""A program of others in a node: started and stopped at times of the plan; what it prints is in
+`NAME.json`.
 
-It ends with status 0 whatever iperf3 does: iperf3's JSON says what failed, and other flows go on.
+It ends with status 0 whatever the program does: its JSON says what failed, and other flows go on.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import signal
 import subprocess
 import sys
 
+from .clock import RealTime
+
 FOREVER_NS = 10**18
 
 
 def main() -> None:
     """Run it: `--epoch-ns N DESCRIPTION`."""
-    from fairc.cell.clock import RealTime
-
     clock, epoch_ns, test = RealTime(), int(sys.argv[2]), json.loads(sys.argv[3])
     wake, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.signal(signal.SIGTERM, lambda *_: os.write(waker, b"!"))
