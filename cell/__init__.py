@@ -31,6 +31,8 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     conductor      configure, start, observe, change, end, collect
     configuration, kernel   what is set in each node, and in the kernel for all of them
     programs, processes     what is started in the nodes, and how it ends
-    schedule       what changes, starts and stops while the flows run
+    schedule       what changes while the flows run
+    timed          starts and stops a program of others at times of the plan
+    certificates   what third-party QUIC stacks serve with
     observation    pings and queue statistics
 """

@@ -24,7 +24,7 @@ from .nodes import Failed
 from .observation import ping_all, seeds_in_force, write_json, write_queues
 from .processes import Processes
 from .programs import ENDPOINTS, NotReady, Programs, find_program, last_words, names
-from .schedule import Iperf3, LinkChanges, Schedule
+from .schedule import LinkChanges, Schedule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,13 +195,10 @@ class Cell:
         for program in document["servers"] + document["clients"]:
             programs.start(program)
         changes = LinkChanges(nodes, self.clock, epoch_ns, document["changes"])
-        tests = Iperf3(nodes, processes, epoch_ns, document["tests"])
-        schedule = Schedule(self.clock, changes.due(), tests.due())
+        schedule = Schedule(self.clock, changes.due())
         slow = "this machine is too slow"
         if document["epoch_ns"] is not None:
             slow = "there are too many flows for the 10 min before a cell of the virtual clock"
-        if tests.waiting and schedule.next and self.clock.now_ns() > schedule.next[0]:
-            raise Failed(f"{slow}: iperf3's first client was due before it could start")
         if self.clock.now_ns() > epoch_ns:
             raise Failed(f"{slow}: programs were still starting when the experiment began")
 
@@ -220,7 +217,6 @@ class Cell:
         processes.signal(["monitor"], signal.SIGTERM)
         processes.wait(["monitor"], GRACE_NS)
         changes.end()
-        tests.end()
         programs.stop_captures(document["captures"])
         programs.stop([*document["devices"], *document["tunnels"]])
 
@@ -232,13 +228,7 @@ class Cell:
 
     def _ends(self) -> tuple[list[str], list[str]]:
         """Return the names of all servers, and of all clients."""
-        document = self.document
-        tests = document["tests"]
-        servers = names(document["servers"]) + [t["name"] for t in tests if t["begin_ns"] is None]
-        clients = names(document["clients"]) + [
-            t["name"] for t in tests if t["begin_ns"] is not None
-        ]
-        return servers, clients
+        return names(self.document["servers"]), names(self.document["clients"])
 
     def wait_for_end(self, epoch_ns: int, schedule: Schedule) -> str:
         """Return what ended the cell. Raises Failed when a program fails before that."""
@@ -247,7 +237,6 @@ class Cell:
         if document["duration_ns"] is not None:
             limit_ns, limit = min((document["duration_ns"], "duration"), (limit_ns, limit))
         servers, clients = self._ends()
-        iperf3 = {test["name"] for test in document["tests"]}
         forwarders = [*document["proxies"], *document["devices"], *document["tunnels"]]
         others = ["monitor", *names(forwarders)]
         active = set(clients)
@@ -256,8 +245,7 @@ class Cell:
             schedule.carry_out(end_ns)
             for name in processes.wait_any([*others, *servers, *clients], schedule.wake_ns(end_ns)):
                 status = processes.status[name]
-                # iperf3 says in its JSON what failed, and the other flows go on.
-                if name not in iperf3 and (status != 0 or name in others):
+                if status != 0 or name in others:
                     raise Failed(f"{name} ended with exit status {status}: {last_words(name)}")
                 active.discard(name)
             if self.clock.now_ns() < end_ns:

@@ -129,7 +129,7 @@ class InForce(TypedDict):
 
 
 class Program(TypedDict):
-    """A program in a node: a role of fairc-endpoints (or `browser`, `image`, `program`) and its
+    """A program in a node: a role of fairc-endpoints (or `browser`, `image`, an agent) and its
     description.
     """
 
@@ -145,18 +145,6 @@ class Forwarder(Program):
     """
 
     ingress: str
-
-
-class Command(TypedDict):
-    """A program that reports in a way of its own: its command, which begins at begin_ns (null:
-    before the flows do), and is stopped at stop_ns (null: never).
-    """
-
-    name: str
-    node: str
-    command: list[str]
-    begin_ns: int | None
-    stop_ns: int | None
 
 
 class Changes(TypedDict):
@@ -238,4 +226,3 @@ class Document(TypedDict):
     patience_ns: int
     servers: list[Program]
     clients: list[Program]
-    tests: list[Command]

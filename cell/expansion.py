@@ -114,8 +114,6 @@ def expand(
     clock = slack_ns, epoch_ns
     qdiscs = {node.name: divided(list(_qdiscs(node, cell, at, clock))) for node in cell.nodes}
     read = reading(cell)
-    flows = [flow for flow in cell.flows if not flow.workload.runs_commands]
-    tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
     made = Document(
         id=word(cell.id),
         epoch_ns=epoch_ns,
@@ -166,9 +164,8 @@ def expand(
         devices=list(_devices(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
         patience_ns=_patience_ns(cell, epoch_ns),
-        servers=[roles.server(flow, cell) for flow in flows],
-        clients=[roles.client(flow, cell, read) for flow in flows],
-        tests=[test for side in zip(*tests, strict=True) for test in side],
+        servers=[roles.server(flow, cell) for flow in cell.flows],
+        clients=[roles.client(flow, cell, read) for flow in cell.flows],
     )
     _refuse(made)
     return made

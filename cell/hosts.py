@@ -79,7 +79,7 @@ def window_bytes(flows: Sequence[Flow]) -> int:
 
 def sets_no_options(flow: Flow) -> bool:
     """Whether a flow's sockets are those of programs that fairc does not tell its options."""
-    return flow.workload.runs_commands or flow.workload.own_code is not None
+    return flow.workload.measures_itself or flow.workload.own_code is not None
 
 
 def _least_send_buffer(senders: Sequence[Flow]) -> int:

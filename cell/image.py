@@ -17,14 +17,50 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
 PORT = 443
 FILE = "file"
+TESTCASE = "transfer"
+"""One connection that moves files over HTTP/0.9; with it the runner itself measures goodput."""
+ENTRY_POINT = "/run_endpoint.sh"
+SERVER_NAME = "server4"
+UNSUPPORTED = 127
+"""The exit status of an image that does not know its test case."""
 WAITED_FOR = ("127.0.0.1", 57832)
 """Published clients wait until the runner's simulator accepts connections (`sim:57832`)."""
+
+
+def variables(side: str, port: int, qlogs: str) -> dict[str, str]:
+    """Return what the contract has in the environment; qlogs: the folder for them."""
+    own = {"SERVER_PARAMS": ""}
+    if side == "client":
+        own = {"CLIENT_PARAMS": "", "REQUESTS": f"https://{SERVER_NAME}:{port}/{FILE}"}
+    return {
+        "ROLE": side,
+        "TESTCASE": TESTCASE,
+        "SSLKEYLOGFILE": "/logs/keys.log",
+        "QLOGDIR": qlogs,
+        **own,
+    }
+
+
+def content(size: int) -> Iterator[bytes]:
+    """Yield the blocks of the file that is moved: pseudo-random bytes, the same of each size."""
+    block = random.Random(size).randbytes(1 << 20)
+    for begin in range(0, size, len(block)):
+        yield block[: size - begin]
+
+
+def await_clients() -> socket.socket:
+    """Accept the connections that clients wait for, until the returned socket is closed."""
+    waited_for = socket.socket()
+    waited_for.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    waited_for.bind(WAITED_FOR)
+    waited_for.listen(1000)
+    return waited_for
 
 
 class Image:
@@ -66,17 +102,15 @@ class Image:
 
     def explain(self, ending: dict[str, Any]) -> NoReturn:
         """Say why the container failed, and end."""
-        if ending["status"] == 127:
+        if ending["status"] == UNSUPPORTED:
             reason = "the image does not support the test case (it ended with status 127): "
             self.fail(reason + ending["said"])
         self.fail(f"its image ended with status {ending['status']}: {ending['said']}")
 
     def serve(self) -> NoReturn:
         """Accompany a server until it is stopped."""
-        block, left = random.Random(self.bytes).randbytes(1 << 20), self.bytes
         with open(self.served, "wb") as file:
-            while left > 0:
-                left -= file.write(block[:left])
+            file.writelines(content(self.bytes))
         os.chmod(self.served, 0o644)
         self.begin()
         while not self.listens():
@@ -100,14 +134,11 @@ class Image:
 
     def fetch(self) -> None:
         """Accompany a client until it has ended."""
-        waited_for = socket.socket()
-        waited_for.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        waited_for.bind(WAITED_FOR)
-        waited_for.listen(1000)
-        time.sleep(max(0, self.epoch_ns + self.start_ns - time.time_ns()) / 1e9)
-        self.begin()
-        while not (ending := self.ending()):
-            time.sleep(0.02)
+        with await_clients():
+            time.sleep(max(0, self.epoch_ns + self.start_ns - time.time_ns()) / 1e9)
+            self.begin()
+            while not (ending := self.ending()):
+                time.sleep(0.02)
         if ending["status"] != 0:
             self.explain(ending)
         try:

@@ -77,9 +77,8 @@ def set_modules(
 
 
 def allow_windows(window_bytes: int, before: list[Parameter]) -> None:
-    """Let iperf3 have the socket buffers that it asks for; they are limited for the whole kernel.
-
-    Raises Failed.
+    """Let programs have the socket buffers that they ask for: their limit is that of the whole
+    kernel. Raises Failed.
     """
     for name in ("wmem_max", "rmem_max"):
         with open(f"/proc/sys/net/core/{name}") as limit:

@@ -289,6 +289,11 @@ class Flow(Part):
         return self.receive_buffer_bytes
 
     @property
+    def pulled_image(self) -> str | None:
+        """Its image where a container engine has that, and not a tar beside the experiment."""
+        return self.image if self.workload.own_code is None else None
+
+    @property
     def browser(self) -> bool:
         """Whether it loads pages in a browser."""
         return BROWSER in self.workload.programs

@@ -70,9 +70,7 @@ CALLED: dict[str, Callable[..., Any]] = {
 def serve(name: str) -> None:
     """Be a node: do what the conductor says until it has gone."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    os.environ["TMPDIR"] = (
-        os.getcwd()
-    )  # iperf3 sends from a file of its own; nothing else can be written to
+    os.environ["TMPDIR"] = os.getcwd()  # nothing else can be written to
     control = call_conductor(name)
     running: dict[int, tuple[Local, int]] = {}
     poller = select.poll()

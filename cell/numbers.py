@@ -77,15 +77,6 @@ MtuBytes = Annotated[int, Range(68, 65_535)]
 HeaderBytes = Annotated[int, Range(0, 65_535)]
 """A largest IP packet (RFC 791), bytes."""
 
-TestTime = Annotated[int, Range(1, 86_400)]
-"""The range of iperf3's `--time`, s (iperf.h, MAX_TIME)."""
-
-TestBytes = Annotated[int, Range(1, 10**15)]
-"""The range of iperf3's `--bytes`; with 0 it would not end."""
-
-TestBuffer = Annotated[int, Range(1, 2**29)]
-"""The range of iperf3's `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
-
 Percent = Annotated[int, Range(0, 100)]
 """A whole number of percent."""
 

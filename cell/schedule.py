@@ -1,13 +1,10 @@
-"""What is due at given times while the flows run: changes of links, starts and stops of iperf3's
-clients.
-"""
+"""What is due at given times while the flows run: changes of links."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
 import json
-import signal
 import subprocess
 
 from .nodes import Failed
@@ -18,9 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from .clock import RealTime
-    from .document import Changes, Command
+    from .document import Changes
     from .nodes import Lines, Nodes, Process, Span
-    from .processes import Processes
 
     Due = tuple[int, int, Callable[[], None]]
     """Ns after 1970, a number that decides between equal times, what to do: it is called up to
@@ -163,60 +159,3 @@ class LinkChanges:
 def _is_of_paths(lines: Sequence[str]) -> bool:
     """Whether lines change what MPTCP knows of paths."""
     return lines[0].startswith("mptcp ")
-
-
-class Iperf3:
-    """The servers and clients of iperf3; what they print goes into files of their own."""
-
-    def __init__(
-        self, nodes: Nodes, processes: Processes, epoch_ns: int, tests: Sequence[Command]
-    ) -> None:
-        self.nodes, self.processes, self.epoch_ns = nodes, processes, epoch_ns
-        self.waiting: dict[str, Command] = {}
-        for test in tests:
-            if test["begin_ns"] is None:
-                self._start(test)
-            else:
-                self.waiting[test["name"]] = test
-
-    def due(self) -> Iterator[Due]:
-        """Yield the starts and stops of the clients in order of time."""
-        entries: list[tuple[int, Callable[[], None]]] = []
-        for test in self.waiting.values():
-            begin_ns, stop_ns = test["begin_ns"], test["stop_ns"]
-            assert begin_ns is not None
-            entries.append((self.epoch_ns + begin_ns, self._starting(test)))
-            if stop_ns is not None:
-                entries.append((self.epoch_ns + stop_ns, self._stopping(test)))
-        entries.sort(key=lambda entry: entry[0])
-        for number, (at_ns, action) in enumerate(entries, 1):  # after changes of the same time
-            yield at_ns, number, self._at(at_ns, action)
-
-    def _at(self, at_ns: int, action: Callable[[], None]) -> Callable[[], None]:
-        def act() -> None:
-            self.processes.clock.sleep_until(at_ns)
-            action()
-
-        return act
-
-    def _starting(self, test: Command) -> Callable[[], None]:
-        return lambda: self._start(self.waiting.pop(test["name"]))
-
-    def _stopping(self, test: Command) -> Callable[[], None]:
-        return lambda: self.processes.signal([test["name"]], signal.SIGTERM)
-
-    def _start(self, test: Command) -> None:
-        name = test["name"]
-        with open(name + ".json", "wb") as out, open(name + ".err", "wb") as err:
-            process = self.nodes[test["node"]].popen(
-                test["command"], stdin=subprocess.DEVNULL, stdout=out, stderr=err
-            )
-        self.processes.start(name, process)
-
-    def end(self) -> None:
-        """Say of those whose time did not come that they have nothing to say."""
-        for name in self.waiting:
-            for kind in (".json", ".err"):
-                with open(name + kind, "wb"):
-                    pass
-            self.processes.status[name] = 0

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
 
 USUAL: dict[str, Any] = {
-    "tests": [],
     "captures": [],
     "changes": [],
     "duration_ns": None,
@@ -75,7 +74,7 @@ def _flow(server: Program, client: Program) -> Summary:
     asked = [program["description"] for program in sides.values()]
     both = {key: value for key, value in asked[0].items() if _has(asked[1], key, value)}
     name = server["name"].removesuffix(".server")
-    made: Summary = {"name": name, "both": both}
+    made: Summary = {"name": name, **({"both": both} if both else {})}
     for side, program in sides.items():
         own = {key: value for key, value in program["description"].items() if key not in both}
         made[side] = {"node": program["node"], "role": program["role"], **own}
@@ -94,7 +93,7 @@ def _program(flow: Summary, side: str) -> Program:
         "name": f"{flow['name']}.{side}",
         "node": node,
         "role": role,
-        "description": {**flow["both"], **own},
+        "description": {**flow.get("both", {}), **own},
     }
 
 

@@ -31,7 +31,7 @@ BROWSER = "browser"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .document import Command, Program
+    from .document import Program
     from .model import Cell, Flow
 
 NS = 10**9
@@ -78,13 +78,15 @@ class OwnCode:
     only what its client sends and receives shows when it began and what arrived.
     name: what the server is called. files: what both get. images: what they find as their file
     systems. compute_ns: the longest time of the
-    host's processor that one of them may compute at one instant of the virtual clock.
+    host's processor that one of them may compute at one instant of the virtual clock. memory_bytes:
+    what they need beside what any program does.
     """
 
     name: str
     files: tuple[ProgramFile, ...]
     images: tuple[ProgramImage, ...]
     compute_ns: int
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,8 @@ class Workload(Part):
     of nothing.
     pauses: whether it does nothing in between, so that its own time is in addition to that of its
     bytes, and congestion control begins anew. of_payload: whether what it offers is payload, not
-    packets. opened: how many connections each of a flow's opens at a time. runs_commands: whether
-    its ends are the programs of `commands`, which report in a way of their own.
+    packets. opened: how many connections each of a flow's opens at a time. measures_itself: whether
+    its ends are programs of others that report what they did, after a handshake of their own.
     """
 
     greedy: ClassVar[bool] = False
@@ -120,7 +122,7 @@ class Workload(Part):
     pauses: ClassVar[bool] = False
     of_payload: ClassVar[bool] = False
     opened: ClassVar[int] = 1
-    runs_commands: ClassVar[bool] = False
+    measures_itself: ClassVar[bool] = False
 
     kind: str
 
@@ -133,6 +135,11 @@ class Workload(Part):
     def description(self, cell: Cell) -> dict[str, Any]:
         """Return it as the endpoints of a cell take it."""
         return self.plain()
+
+    @property
+    def word(self) -> str:
+        """Its name in the language."""
+        return self.kind
 
     @property
     def programs(self) -> frozenset[str]:
@@ -154,14 +161,8 @@ class Workload(Part):
         """
         return None
 
-    def commands(self, flow: Flow) -> tuple[Command, Command]:
-        """Return the commands of a flow's two ends, where it `runs_commands`: the one that listens,
-        then the other.
-        """
-        raise NotImplementedError
-
     def early_ns(self, flow: Flow) -> int:
-        """Return how long before the epoch the second command of a flow starts, ns."""
+        """Return how long before the epoch a program of a flow begins that starts at its time."""
         return 0
 
     def is_tuned(self, flow: Flow) -> bool:

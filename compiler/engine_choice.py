@@ -149,7 +149,7 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
     who, programs = f"flow `{flow.declared or flow.name}`", flow.workload.programs
     if own is not None:
         yield Requirement(who, line, own)
-    if flow.image is not None:
+    if flow.image is not None and flow.workload.own_code is None:
         yield Requirement(who, line, IMAGE, flow.image)
     if BROWSER_PROGRAM in programs:
         yield Requirement(who, line, BROWSER)

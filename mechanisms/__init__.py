@@ -48,6 +48,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "load",
         "iperf3",
         "program",
+        "interop",
         "media",
     ),
     "devices": (

@@ -38,11 +38,12 @@ class ImageError(Exception):
 class ImageContent:
     """What an image's documents say. layers: names of files in the tar, the lowest first.
 
-    environment: its variables, in their order.
+    environment: its variables, in their order. folder: in which its entry point begins.
     """
 
     layers: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
+    folder: str
 
 
 def read(file: IO[bytes]) -> ImageContent:
@@ -66,7 +67,7 @@ def read(file: IO[bytes]) -> ImageContent:
         raise ImageError(f"it has {len(layers)} layers, and 1 to {MOST_LAYERS} can be read")
     if missing := [name for name in layers if posixpath.normpath(name) not in names]:
         raise ImageError(f"it lacks its layer `{missing[0][:100]}`: save it again, whole")
-    return ImageContent(tuple(layers), tuple(_environment(config)))
+    return ImageContent(tuple(layers), tuple(_environment(config)), _folder(config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,14 @@ def _environment(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if not value.isprintable() or len(value) > MOST_VARIABLE_CHARACTERS:
             raise ImageError(f"its variable {name} cannot be read")
         yield name, value
+
+
+def _folder(config: dict[str, Any]) -> str:
+    """Return where an image's entry point begins. Raises ImageError."""
+    folder = _of(_of(config.get("config") or {}, dict).get("WorkingDir") or "/", str)
+    if not folder.isprintable() or len(folder) > MOST_VARIABLE_CHARACTERS:
+        raise ImageError("its working folder cannot be read")
+    return posixpath.join("/", folder)
 
 
 def _of(value: Any, kind: type[T]) -> T:

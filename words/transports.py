@@ -22,7 +22,7 @@ IDLE_TIMEOUT = Parameter(
     "silence of the peer that ends a connection",
     otherwise="none",
 )
-IMAGE = Parameter("image", Texts(), "a container image with another stack, instead of `stack`")
+IMAGE = Parameter("image", Texts(), "a container image with another stack, or a tar of one")
 
 PATHS = Parameter(
     "paths",
@@ -48,6 +48,11 @@ TRANSPORTS: Registry[Entry] = Registry(
 REFERENCE = re.compile(text.IMAGE, re.ASCII)
 
 
+def is_tar(image: Text) -> bool:
+    """Whether an image is a tar beside the experiment, and not one that a container engine has."""
+    return image.value.endswith(".tar")
+
+
 def image_of(over: Use[Entry] | None) -> Text | None:
     """Return the image that `over` names. Raises CompileError if it cannot be one."""
     image = over.given(IMAGE) if over else None
@@ -60,7 +65,8 @@ def image_of(over: Use[Entry] | None) -> Text | None:
                 "bad-image",
                 f"`{image.value}` is not an image name",
                 image.span,
-                help='write it as `docker images` shows it: `over = quic(image: "name:tag")`',
+                help='write it as `docker images` shows it: `over = quic(image: "name:tag")`;'
+                ' or a tar in lower case: `over = quic(image: "name.tar")`',
             )
     for name, place in over.places.items():
         with gather.attempt():

@@ -150,7 +150,7 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
     if size := window_bytes(cell.flows):
         yield Diagnostic(
             code="not-in-containers",
-            message=f"a window of {size} bytes is more than a kernel allows iperf3 by default,"
+            message=f"a window of {size} bytes is more than a kernel allows a program by default,"
             " and containers may not change the host's",
             help=f"use {LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )

@@ -12,17 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.cell.image import FILE, WAITED_FOR
+from fairc.cell.certificates import CERTIFICATES
+from fairc.cell.image import SERVER_NAME, WAITED_FOR, variables
 from fairc.compiler.passes.ports import IMAGE_PORT
 from fairc.compiler.plan import Cell, Flow
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-
-TESTCASE = "transfer"
-"""One connection that moves files over HTTP/0.9; with it the runner itself measures goodput."""
-
-SERVER_NAME = "server4"
-CERTIFICATES = Path(__file__).with_name("certificates")
-"""A root, a server's certificate and its key, the same for everybody: they protect nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ class ImageContainer:
 
 def names(cell: Cell) -> list[str]:
     """Return the images of a cell, each once."""
-    return sorted({flow.image for flow in cell.flows if flow.image is not None})
+    return sorted({flow.pulled_image for flow in cell.flows if flow.pulled_image is not None})
 
 
 def refuse(cell: Cell, target: str) -> None:
@@ -88,23 +82,12 @@ def _ends(flow: Flow) -> Iterator[ImageContainer]:
     assert flow.image is not None
     for side, node in (("server", flow.server), ("client", flow.client)):
         name = f"{flow.name}.{side}"
-        own = (
-            {"SERVER_PARAMS": ""}
-            if side == "server"
-            else {"CLIENT_PARAMS": "", "REQUESTS": f"https://{SERVER_NAME}:{IMAGE_PORT}/{FILE}"}
-        )
         files = ("www", True) if side == "server" else ("downloads", False)
         yield ImageContainer(
             name,
             flow.image,
             node,
-            {
-                "ROLE": side,
-                "TESTCASE": TESTCASE,
-                "SSLKEYLOGFILE": "/logs/keys.log",
-                "QLOGDIR": "/logs/qlog/",
-                **own,
-            },
+            variables(side, IMAGE_PORT, "/logs/qlog/"),
             (
                 Mount(f"{name}/{files[0]}", f"/{files[0]}", files[1]),
                 Mount(f"{name}/certs", "/certs", True),
@@ -125,9 +108,9 @@ def make_folders(results: Path, container: ImageContainer) -> None:
     base.chmod(0o777)
     (base / "logs/qlog").mkdir()
     (base / "logs/qlog").chmod(0o777)
-    for file in sorted(CERTIFICATES.iterdir()):
-        copy = base / "certs" / file.name
-        copy.write_bytes(file.read_bytes())
+    for name, text in CERTIFICATES.items():
+        copy = base / "certs" / name
+        copy.write_text(text)
         copy.chmod(0o644)
     names = f"{container.address} {SERVER_NAME} server\n{WAITED_FOR[0]} sim\n"
     (base / "hosts").write_text(f"127.0.0.1 localhost\n{names}", encoding="utf-8")

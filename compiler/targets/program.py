@@ -17,6 +17,7 @@ from fairc.cell.document import End, Node
 from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.summary import summarize
+from fairc.cell.workloads import BROWSER
 from fairc.compiler.plan import Cell
 
 from .code import comment_of, scalar
@@ -46,9 +47,7 @@ def view(cell: Cell) -> View:
     """
     document = expand(cell)
     said: View = summarize(document)
-    for flow, planned in zip(
-        said["flows"], (f for f in cell.flows if not f.workload.runs_commands), strict=True
-    ):
+    for flow, planned in zip(said["flows"], cell.flows, strict=True):
         flow[ABOVE] = comment_of(planned)
     for capture, captured in zip(said.get("captures", ()), cell.captures, strict=True):
         capture[ABOVE] = comment_of(captured)
@@ -325,7 +324,7 @@ def render(cell: Cell, views: Mapping[int, View], filename: str) -> str:
         repetitions=flat([*views]),
         several=len(views) > 1,
         first=flat(next(iter(views))),
-        iperf3=any(flow.workload.runs_commands for flow in cell.flows),
+        programs=sorted({p for flow in cell.flows for p in flow.workload.programs} - {BROWSER}),
         browsers=any(flow.browser for flow in cell.flows),
         drawn=[(number, written(values, INDENT, 8)) for number, values in draws.table.items()]
         if len(views) > 1

@@ -30,6 +30,7 @@ from .transports import (
     check_workload,
     control_of,
     kernel_control,
+    moved_by_image,
     options_of,
     pacing_stays,
     quic_settings,
@@ -67,6 +68,9 @@ def build_flow(
         with gather.attempt():
             if control.image is not None:
                 check_image(use, settings)
+                over = settings.given(keys.OVER) or hosts.given(OVER)
+                if workload is not None:
+                    workload = moved_by_image(over, workload, settings.given(keys.CCA))
         with gather.attempt():
             if control.multipath is not None:
                 check_multipath(use.entry, settings, hosts)

@@ -70,7 +70,7 @@ IDLE_RESTART = Shared(
 NOTSENT_LOWAT = Shared(
     "conflicting-options",
     lambda place: f"`notsent_lowat` of {_host(place)}",
-    "programs and iperf3 have that of their host (net.ipv4.tcp_notsent_lowat)",
+    "programs of others have that of their host (net.ipv4.tcp_notsent_lowat)",
     lambda _: f"give both the same value, or {_HOSTS}",
 )
 PATHS = Shared(
@@ -123,8 +123,7 @@ def _claims(flow: Flow | Proxies) -> Iterator[Claim]:
     # A window belongs to the end that sends; where it is not given, Linux reduces it.
     restarts = flow.options.idle_restart is not False
     yield IDLE_RESTART, (flow.users, flow.server), restarts
-    iperf3 = flow.workload.planned.runs_commands
-    if iperf3 or flow.workload.own_code is not None:
+    if flow.workload.planned.measures_itself or flow.workload.own_code is not None:
         yield NOTSENT_LOWAT, (flow.users, flow.server), flow.options.notsent_lowat_bytes
     if flow.multipath is not None:
         how = (flow.multipath.on_failure, flow.multipath.backup)

@@ -17,7 +17,7 @@ from fairc.dsl.core.entries import Entry, Parameter, Use, bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Size, Symbol
+from fairc.dsl.core.values import Applied, Quantity, Size, Symbol, Text
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
@@ -30,7 +30,7 @@ from fairc.words.ccas.custom_kernels import KernelWords, with_cca
 from fairc.words.ccas.module import own_module
 from fairc.words.ccas.resume import RESUME, window_of
 from fairc.words.sizes import whole_bytes
-from fairc.words.transports import BACKUP, IDLE_TIMEOUT, PATHS, QLOG, image_of
+from fairc.words.transports import BACKUP, IDLE_TIMEOUT, PATHS, QLOG, image_of, is_tar
 
 MS = 10**6  # ns
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
@@ -93,9 +93,9 @@ def control_of(
     """
     image = image_of(over)
     if image is not None:
-        if cca is not None:
-            _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
-        return Control("quic", None, {}, image.span, image=image.value)
+        told = _of_image(image, cca)
+        name = None if told is None else told.name
+        return Control("quic", name, {}, image.span, image=image.value)
     transport = _transport(over, cca, kernel)
     if transport == "udp":
         if cca is not None:
@@ -115,6 +115,30 @@ def control_of(
         idle_timeout_ns=None if over is None else _whole_ms(over.given(IDLE_TIMEOUT)),
         resumed=resumed,
     )
+
+
+def _of_image(image: Text, cca: Cca | None) -> Symbol | None:
+    """Return the CCA that an image is told. Raises CompileError."""
+    if cca is not None and not is_tar(image):
+        help = "leave `cca` out; an image in a tar may offer some (docs/learn/interop.md)"
+        _impossible("an image brings its own congestion control", cca.span, help)
+    if isinstance(cca, Applied):
+        _impossible("an image takes the name of a CCA alone", cca.span, f"write `{cca.name}`")
+    return cca
+
+
+def moved_by_image(
+    over: Use[Entry] | None, file: model.Workload, cca: Cca | None
+) -> model.Workload:
+    """Return what moves a file: an image in a tar is one of the user's own programs. Raises
+    CompileError.
+    """
+    image = image_of(over)
+    if image is None or not is_tar(image):
+        return file
+    (entry,) = (each for each in WORKLOADS if each.in_tar is not None)
+    assert entry.in_tar is not None
+    return entry.in_tar(file, image, _of_image(image, cca))
 
 
 def _whole_ms(time: Quantity | None) -> int | None:

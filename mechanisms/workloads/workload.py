@@ -9,6 +9,7 @@ from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.values import Symbol, Text
 from fairc.dsl.model import Distribution, Input, Workload
 from fairc.words.distributions import mean
 
@@ -30,7 +31,8 @@ class WorkloadEntry(Entry):
     only_over_udp: whether it makes sense nowhere else; its flows need no `over`.
     has_rate: whether it sets its own rate.
     over_mptcp: whether its programs speak MPTCP.
-    by_images: whether third-party images can move it.
+    by_images: whether third-party images can move it. in_tar: returns what moves it, with an image
+    in a tar and a CCA that this offers (None: its own); it is another workload's to know.
     needs_tcp: why its CCA must exist over TCP, whatever `over` says; empty: it need not.
     initial_window_packets: the default of its flows.
     sentence: returns how the report describes its part of the plan; None: by its name.
@@ -42,6 +44,7 @@ class WorkloadEntry(Entry):
     has_rate: bool = False
     over_mptcp: bool = False
     by_images: bool = False
+    in_tar: Callable[[Workload, Text, Symbol | None], Workload] | None = None
     needs_tcp: str = ""
     initial_window_packets: int = 10
     sentence: Callable[[Any, Quantify], str] | None = None

@@ -36,7 +36,7 @@ class RawResult:
 def refuse_images(cell: Cell) -> None:
     """Raise EngineUnavailable for a cell with third-party images, which need containers."""
     for flow in cell.flows:
-        if flow.image is not None:
+        if flow.pulled_image is not None:
             raise EngineUnavailable(
                 (f"this engine cannot run the image `{flow.image}` of the flow `{flow.name}`",),
                 "`fairc run --engine docker --allow-image`",

@@ -141,7 +141,7 @@ def default_cost_ns(cell: Cell, variant: recipe.Variant) -> int:
 
     A program that waits by polling needs some: without it the clock would stand still meanwhile.
     """
-    polls = any(f.workload.own_code or f.workload.runs_commands for f in cell.flows)
+    polls = any(f.workload.own_code or f.workload.measures_itself for f in cell.flows)
     return PROGRAM_COST_NS if polls else variant.syscall_cost_ns
 
 

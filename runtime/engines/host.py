@@ -18,6 +18,7 @@ from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import device_filters, lower
 from fairc.cell.links import arriving_filters
 from fairc.cell.queues import disciplines
+from fairc.cell.workloads import BROWSER
 from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Cell
 from fairc.mechanisms.queues.registry import QUEUES
@@ -207,13 +208,10 @@ def wants_accurate_ecn(cell: Cell) -> bool:
     return any(flow.options.accurate_ecn for flow in cell.flows)
 
 
-def missing_tests(cell: Cell) -> list[str]:
-    """Return the packages of the programs that the flows of a cell are themselves, and are not
-    there.
-    """
-    tests = [flow.workload.commands(flow) for flow in cell.flows if flow.workload.runs_commands]
-    commands = dict.fromkeys(test["command"][0] for both in tests for test in both)
-    missing = [command for command in commands if not shutil.which(command)]
+def missing_of(cell: Cell) -> list[str]:
+    """Return the packages of the programs that the flows of a cell need, and are not there."""
+    needed = {name for flow in cell.flows for name in flow.workload.programs} - {BROWSER}
+    missing = [name for name in sorted(needed) if not shutil.which(name)]
     if any(flow.browser for flow in cell.flows):
         missing += [p for program, p in BROWSER_PROGRAMS.items() if not shutil.which(program)]
         missing += [] if selenium() else [SELENIUM_PACKAGE]

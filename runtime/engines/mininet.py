@@ -89,7 +89,7 @@ class MininetEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Run the cell's program. Raises EngineUnavailable when the kernel lacks what it needs."""
-        _require(host.missing_tests(cell))
+        _require(host.missing_of(cell))
         missing = tuple(
             f"this kernel lacks {what}" for what, there in host.needs(cell) if not there
         )

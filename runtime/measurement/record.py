@@ -164,12 +164,12 @@ class FlowRecord:
         """When the plan starts its first connection, s after the epoch.
 
         For an image or a program of the user's own, when it sent its first packet: it takes some
-        time to start, which is not the network's. For iperf3, when the last stream was opened: it
-        shakes hands on another connection first.
+        time to start, which is not the network's. For one that measures itself, when the last
+        stream was opened: it shakes hands on another connection first.
         """
         if self.starts_by_itself:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
-        if self.plan.workload.runs_commands:
+        if self.plan.workload.measures_itself:
             return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
         return self.plan.start_ns * NS
 

@@ -70,7 +70,7 @@ def _share(
     """
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
-        return value.of(None, flow.name, "iperf3 does not count them")
+        return value.of(None, flow.name, f"{flow.plan.workload.kind} does not count them")
     return value.of(sum(known) / arrived, flow.name)
 
 

@@ -118,7 +118,7 @@ def _flows(run: Run, scenes: list[Cell]) -> str:
 
 def _what(flow: Flow) -> str:
     """Describe what a flow sends."""
-    entry = WORKLOADS[flow.workload.kind]
+    entry = WORKLOADS[flow.workload.word]
     what = entry.sentence(flow.workload, quantity) if entry.sentence else entry.name
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
     return f"{times}{what}"
@@ -127,7 +127,8 @@ def _what(flow: Flow) -> str:
 def _control(flow: Flow) -> str:
     """Return what controls a flow's rate: TCP needs no mention."""
     if flow.image is not None:
-        return f"QUIC of the image {one_line(flow.image)}, with its own CCA"
+        cca = f"CCA {one_line(flow.cca)}" if flow.cca else "its own CCA"
+        return f"QUIC of the image {one_line(flow.image)}, with {cca}"
     over = "" if flow.transport in ("tcp", "web") else f" over {flow.transport.upper()}"
     return f"CCA {one_line(flow.cca)}{over}" if flow.cca else f"no congestion control{over}"
 

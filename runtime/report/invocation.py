@@ -137,7 +137,7 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
         command += ["--engine", entry["engine"]]
     if "where" in entry:
         command += ["--where", entry["where"]]
-    if any(flow.image for scene in run.scenes.values() for flow in scene.flows):
+    if any(flow.pulled_image for scene in run.scenes.values() for flow in scene.flows):
         command.append("--allow-image")
     if any(flow.cca_module for scene in run.scenes.values() for flow in scene.flows):
         command.append("--allow-module")

@@ -131,7 +131,8 @@ def own_bytes(cell: Cell) -> int:
     if cell.corrupts:  # whole packets
         rings_bytes += len(cell.captures) * ring_packets * snaplen(cell)
     own = SYSTEM_BYTES + PROGRAM_BYTES * programs(cell) + NODE_BYTES * len(cell.nodes)
-    return own + rings_bytes + own_programs * OWN_PROGRAM_BYTES
+    of_files = sum(f.workload.own_code.memory_bytes for f in cell.flows if f.workload.own_code)
+    return own + rings_bytes + own_programs * OWN_PROGRAM_BYTES + of_files
 
 
 def programs(cell: Cell) -> int:

@@ -50,11 +50,11 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
 
 def processes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: every process ended without an error."""
-    tested = [f for f in measurement.flows if f.plan.workload.runs_commands]
-    tests = {f"{f.name}.{side}" for f in tested for side in SIDES}
+    reporting = [f for f in measurement.flows if f.plan.workload.measures_itself]
+    reports = {f"{f.name}.{side}" for f in reporting for side in SIDES}
     for name, status in sorted(measurement.ending.processes.items()):
-        # iperf3 has status 1 if it was stopped: its output decides.
-        if status < 0 or (status != 0 and name not in tests):
+        # A recorded one has status 1 if it was stopped: its output decides.
+        if status < 0 or (status != 0 and name not in reports):
             how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
             yield Finding("invalid", f"{name} {how}: {see(f'{name}.err')}")
     for flow in measurement.flows:

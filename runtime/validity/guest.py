@@ -18,12 +18,12 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the machine's CPU has time to spare in every slot of the cell.
 
     A browser keeps it busy by nature, and so may programs of the user's own, where a system call
-    takes time: their cells are judged by the schedules of shaper and endpoints. So does iperf3,
-    which busy-waits for the results of its other end: where it runs, slots in which no flow runs
-    are left out. Where neither computing nor system calls take time, nothing is judged: the kernel
-    takes its samples at ticks, at which packets may arrive each time.
+    takes time: their cells are judged by the schedules of shaper and endpoints. So does one that
+    measures itself, and busy-waits for the results of its other end: where it runs, slots in which
+    no flow runs are left out. Where neither computing nor system calls take time, nothing is
+    judged: the kernel takes its samples at ticks, at which packets may arrive each time.
     """
-    polls = any(flow.plan.workload.runs_commands for flow in measurement.flows)
+    polls = any(flow.plan.workload.measures_itself for flow in measurement.flows)
     timed = measurement.cell.syscall_cost_ns or polls  # where polling has a cost by default
     if measurement.processing.computing_is_free and not timed:
         return

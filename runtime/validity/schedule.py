@@ -81,7 +81,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                 f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {busy(measurement)}",
             )
         # A test opens its connections after a handshake of its own.
-        opened = {} if shared or flow.plan.workload.runs_commands else flow.endpoints.opened_s
+        opened = {} if shared or flow.plan.workload.measures_itself else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
             if late_s > LATE_S:
@@ -93,7 +93,7 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                     ),
                 )
         late_s = (
-            0.0 if flow.plan.workload.runs_commands else _late_ticks(flow)
+            0.0 if flow.plan.workload.measures_itself else _late_ticks(flow)
         )  # these count from their own start
         if late_s > LATE_S:
             yield Finding(

@@ -93,22 +93,6 @@ def test_a_monitor_that_ends_by_itself_is_a_failure(golden_cell: Cell, folder: P
         cell.wait_for_end(0, Schedule(clock))
 
 
-def test_an_iperf3_that_fails_lets_the_others_go_on(golden_cell: Cell) -> None:
-    command = ["iperf3"]
-    tests = [
-        {"name": "t.client", "node": "client", "command": command, "begin_ns": 0, "stop_ns": 0}
-    ]
-    cell, clock = waiting(golden_cell, tests=tests)
-    cell.processes.start("t.client", FakeProcess(command, None, None, None))
-    clock.at = [
-        (S, end(cell, "t.client", 1)),
-        (2 * S, end(cell, "cubic.client")),
-        (3 * S, end(cell, "bbr.client")),
-    ]
-    assert cell.wait_for_end(0, Schedule(clock)) == "finished"
-    assert cell.processes.status["t.client"] == 1
-
-
 class Started(FakeProcess):
     """A program of the endpoints: a capture listens, all others end on SIGTERM."""
 

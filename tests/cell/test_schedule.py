@@ -12,10 +12,9 @@ import pytest
 from cell_fakes import FakeClock, FakeNodes, S
 
 from fairc.cell.clock import RealTime
-from fairc.cell.document import Changes, Command, Document
+from fairc.cell.document import Changes, Document
 from fairc.cell.expansion import expand
-from fairc.cell.processes import Processes
-from fairc.cell.schedule import AHEAD_NS, Iperf3, LinkChanges, Schedule
+from fairc.cell.schedule import AHEAD_NS, LinkChanges, Schedule
 from fairc.compiler import Cell
 
 Due = Iterator[tuple[int, int, object]]
@@ -150,29 +149,3 @@ def test_changes_come_again_and_are_written_down(
     assert {(entry["node"], entry["interface"]) for entry in log} == {("left", "left-eth1")}
     lines = (tmp_path / "in").read_text().splitlines()
     assert lines[::2] == ["one", "two", "one", "two"]
-
-
-def test_a_test_is_started_and_stopped_and_one_whose_time_does_not_come_has_empty_files(
-    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    clock, nodes = FakeClock(), FakeNodes(document)
-    processes = Processes(clock)
-
-    def test(name: str, begin_ns: int | None, stop_ns: int | None = None) -> Command:
-        command = ["iperf3", name]
-        return Command(name=name, node="left", command=command, begin_ns=begin_ns, stop_ns=stop_ns)
-
-    tests = [test("a.server", None), test("a.client", -S, 2 * S), test("b.client", 7 * S)]
-    made = Iperf3(nodes, processes, 10 * S, tests)
-    assert [p.command[1] for _, p in nodes.started] == ["a.server"]
-    schedule = Schedule(clock, made.due())
-    assert schedule.next and schedule.next[0] == 9 * S
-    while clock.now_ns() < 15 * S:
-        schedule.carry_out(15 * S)
-        clock.wait([], schedule.wake_ns(15 * S))
-    made.end()
-    assert [p.command[1] for _, p in nodes.started] == ["a.server", "a.client"]
-    assert nodes.started[1][1].signals == [15]
-    assert processes.status == {"b.client": 0}
-    assert (tmp_path / "b.client.json").read_bytes() == b""

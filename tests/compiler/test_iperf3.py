@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from documents import constants, iperf3_tests
+from documents import constants
 
 from fairc import dsl
 from fairc.cell.expansion import expand
 from fairc.cell.hosts import window_bytes
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import containers
+from fairc.compiler.targets import containers, runner
 from fairc.dsl.experiment import Experiment
 from fairc.mechanisms.workloads.iperf3.cell import Iperf3Workload
 from fairc.runtime.engines import guest_job
@@ -104,12 +104,13 @@ def codes(made: Experiment) -> list[str]:
 def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
     cell = compiled(f"flow a {{ {flow} }}")
     both = "--version4 --port 5001 --interval 0.1 --json"
-    (listening,), (asking,) = iperf3_tests(cell, "server"), iperf3_tests(cell, "client")
-    assert (listening["node"], " ".join(listening["command"])) == (
+    made = expand(cell)
+    (listening,), (asking,) = made["servers"], made["clients"]
+    assert (listening["node"], " ".join(listening["description"]["command"])) == (
         server[0],
         f"iperf3 {server[1]} {both}",
     )
-    assert (asking["node"], " ".join(asking["command"])) == (
+    assert (asking["node"], " ".join(asking["description"]["command"])) == (
         client[0],
         f"iperf3 {client[1]} --connect-timeout 30000 {both}",
     )
@@ -206,3 +207,10 @@ def test_the_fast_engine_runs_it_where_system_calls_take_time() -> None:
     assert guest_job.default_cost_ns(compiled(flow), recipe.UML) == 1000
     other = compiled("flow a { cca = reno  workload = file(1MB) }")
     assert guest_job.default_cost_ns(other, recipe.UML) == 0
+
+
+def test_its_companion_is_where_every_engine_has_it() -> None:
+    """The virtual machine's snapshot has no agents of mechanisms."""
+    made = expand(compiled("flow a { cca = reno  workload = iperf3(time: 1s) }"))
+    for program in (*made["servers"], *made["clients"]):
+        assert program["role"].replace(".", "/") + ".py" in runner.core()

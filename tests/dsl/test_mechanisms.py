@@ -53,7 +53,8 @@ EVERYDAY = {"file", "load", "requests"}
 REMOVED = {
     "queues": ("prio", "red", "cake"),
     "workloads": (
-        *("file", "iperf3", "load", "media", "onoff", "ping", "program", "requests", "video"),
+        *("file", "iperf3", "load", "interop", "media", "onoff", "ping"),
+        *("program", "requests", "video"),
     ),
     "devices": ("pep", "policer"),
 }

@@ -33,3 +33,12 @@ def test_a_package_that_debian_lacks(tmp_path: Path) -> None:
         package_images.build(["no-such-package"], tmp_path / "web.tar", lambda _: None)
     assert "Unable to locate package no-such-package" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.full
+def test_a_test_of_the_kernel_passes_twice_with_equal_bytes(tmp_path: Path) -> None:
+    place = tmp_path / "kernel-test"
+    shutil.copytree(EXAMPLE.parent / "kernel-test", place)
+    package_images.build(["iproute2", "python3-minimal"], place / "tools.tar", lambda _: None)
+    kept = equal_artefacts(cells_of(place / "kernel-test.fexp")[0], place, tmp_path)
+    assert b" cubic " in kept["tested.server.stdout"]

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from documents import iperf3_tests
+from documents import program
 
 from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
@@ -59,7 +59,8 @@ def test_sockets_have_the_window_that_was_asked_for(folder: Path) -> None:
 
 
 def test_the_program_ran_as_it_is_written(cell: Cell, folder: Path) -> None:
-    command = next(t["command"] for t in iperf3_tests(cell, "client") if t["name"] == "up.client")
+    up = next(flow for flow in cell.flows if flow.name == "up")
+    command = program(cell, up, "client")[1]["command"]
     assert " ".join(command) == (
         "iperf3 --client 10.0.0.1 --congestion bbr --length 4096 --fq-rate 482666 --time 0"
         " --connect-timeout 30000 --version4 --port 5002 --interval 0.1 --json"

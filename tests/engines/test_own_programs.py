@@ -218,14 +218,42 @@ def test_bad_programs_fail_by_themselves(engine: UmlEngine, tmp_path: Path) -> N
 
 
 @pytest.mark.full
-def test_one_that_spins_is_ended_with_advice(engine: UmlEngine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["spins", "forks"])
+def test_one_that_spins_or_forks_is_ended_with_advice(
+    engine: UmlEngine, tmp_path: Path, what: str
+) -> None:
     files = tmp_path / "spec"
     files.mkdir()
-    spins = 'program(server: ["./server.sh", "{port}"], client: ["./bad.sh", "spins"], cpu: 5s)'
+    spins = f'program(server: ["./server.sh", "{{port}}"], client: ["./bad.sh", "{what}"], cpu: 5s)'
     (cell,) = compiled(files, f"flow f {{ cca = cubic  workload = {spins} }}").cells()
     raw = run(engine, cell, tmp_path / "one", files)
     assert "while it computed for 5 s" in raw.error and "of the flow `f`" in raw.error
     assert "`cpu: 120s` of `program` lets one compute for longer" in raw.error
+
+
+def test_a_hostile_program_gets_nothing_and_harms_nobody(engine: UmlEngine, tmp_path: Path) -> None:
+    """Fork bomb, full disks, ptrace, raw sockets, the agent, every device, the Internet, a GPU."""
+    files = tmp_path / "spec"
+    files.mkdir()
+    hostile = (
+        'flow hostile { cca = cubic  start = 0s  workload = program(server: ["./server.sh",'
+        ' "{port}"], client: ["./attack.py", "{server}", "{port}"]) }'
+    )
+    good = "flow good { cca = cubic  start = 0s  workload = file(100kB) }"
+    (cell,) = compiled(files, hostile, good, more="deadline = 60s\n measure = [goodput]").cells()
+    raw = run(engine, cell, tmp_path / "one", files)
+    assert raw.error == ""
+    measured = load(cell, raw.artefacts)
+    assert judge(measured) == ("valid", ())
+    assert all(flow.endpoints.completed for flow in measured.flows)
+    said = (raw.artefacts / "hostile.client.stdout").read_text()
+    assert "WORKS" not in said
+    told = {name: rest for name, *rest in map(str.split, said.splitlines())}
+    assert 100 <= int(told["forks"][0]) < 128
+    assert all(50 < int(mebibytes) <= 64 for mebibytes in told["fills"])
+    assert {*told["devices"]} == {"full", "null", "random", "urandom", "zero"}
+    assert told["processes"] == ["1", "2"]
+    assert told["received"] == ["200000"]
 
 
 def test_they_run_only_where_they_may_and_as_they_were(

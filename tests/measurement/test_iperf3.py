@@ -257,8 +257,8 @@ def test_the_fake_engine_invents_what_iperf3_prints(tmp_path: Path) -> None:
 
 def test_the_host_is_asked_for_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert host.missing_tests(CELL) == ["iperf3"]
-    assert host.missing_tests(replace(CELL, flows=())) == []
+    assert host.missing_of(CELL) == ["iperf3"]
+    assert host.missing_of(replace(CELL, flows=())) == []
 
 
 def test_the_host_is_asked_for_a_browser_and_what_drives_it(
@@ -271,10 +271,10 @@ def test_the_host_is_asked_for_a_browser_and_what_drives_it(
     ).cells()
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(host, "selenium", lambda: None)
-    assert host.missing_tests(cell) == ["chromium", "chromium-driver", "python3-selenium"]
+    assert host.missing_of(cell) == ["chromium", "chromium-driver", "python3-selenium"]
     monkeypatch.setattr(host, "selenium", lambda: "/usr/bin/python3")
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert host.missing_tests(cell) == []
+    assert host.missing_of(cell) == []
 
 
 def test_the_report_says_in_words_what_a_test_is() -> None:

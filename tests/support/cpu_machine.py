@@ -50,15 +50,15 @@ echo "uml ended with status $?"
 """
 
 
-def run(cpu: str, device: Path, initrd: bytes, folder: Path) -> str:
+def run(cpu: str, device: Path, initrd: bytes, folder: Path, cost_ns: int = 0) -> str:
     """Run the job of an exchange on another CPU; return what the machine's console says.
 
     cpu: as QEMU calls it. device: the exchange, which then has the results. initrd: of the engine.
-    folder: empty, for what the machine needs.
+    folder: empty, for what the machine needs. cost_ns: of a system call.
     """
     plain, console = image.require(recipe.PLAIN), folder / "console"
     root = image.require(recipe.UML).root
-    (folder / "initrd").write_bytes(_boot_archive(plain, initrd))
+    (folder / "initrd").write_bytes(_boot_archive(plain, initrd, cost_ns))
     command = [
         *(qemu.PROGRAM, "-machine", "pc,nvdimm=on,hpet=off", "-accel", "tcg,tb-size=256"),
         # Without CMPXCHG16B: runtime/vm/qemu.py says what QEMU 7.2 does with it.
@@ -86,7 +86,7 @@ def _backend(name: str, path: Path, size: int, share: str) -> str:
     return f"memory-backend-file,id={name},mem-path={path},size={size},share={share}"
 
 
-def _boot_archive(plain: image.Image, initrd: bytes) -> bytes:
+def _boot_archive(plain: image.Image, initrd: bytes, cost_ns: int) -> bytes:
     """Return the initramfs of the emulated machine, with the kernel of `uml` and its own
     initramfs.
     """
@@ -95,7 +95,7 @@ def _boot_archive(plain: image.Image, initrd: bytes) -> bytes:
         image=machine.IMAGE,
         initrd=machine.INITRD,
         clock=machine.CLOCK,
-        arguments=shlex.join(machine.kernel_arguments(recipe.UML)),
+        arguments=shlex.join(machine.kernel_arguments(recipe.UML, cost_ns)),
     )
     files = {"kernel": kernel.require().program.read_bytes(), "initrd": initrd}
     entries = initramfs.guest_entries(

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairc.cell import links
 from fairc.cell.batch import node_lines
-from fairc.cell.document import Command, Program
+from fairc.cell.document import Program
 from fairc.cell.expansion import expand
 from fairc.cell.links import REAL_TIME_SLACK_NS, egress_lines
 from fairc.compiler import Cell, plan
@@ -46,12 +46,6 @@ def program(cell: Cell, flow: plan.Flow, side: str) -> tuple[str, dict[str, Any]
     made = constants(cell)["DOCUMENT"][f"{side}s"]
     (found,) = (each for each in made if each["name"] == f"{flow.name}.{side}")
     return found["role"], found["description"]
-
-
-def iperf3_tests(cell: Cell, side: str) -> list[Command]:
-    """Return the servers or the clients of iperf3."""
-    made = expand(cell)["tests"]
-    return [test for test in made if test["name"].endswith(f".{side}")]
 
 
 def interface_lines(interface: plan.Interface, slack_ns: int = REAL_TIME_SLACK_NS) -> list[str]:

@@ -281,9 +281,9 @@ def refuse_document(document: Document) -> None:
     programs = (*document["captures"], *document["servers"], *document["clients"])
     for program in (*programs, *document["proxies"], *document["devices"]):
         assert SAFE_FILE.fullmatch(program["name"]) and len(program["name"]) <= 247, program["name"]
-    for test in document["tests"]:
-        assert SAFE_FILE.fullmatch(test["name"]) and test["command"][0] == "iperf3"
-        assert all(LINE.fullmatch(word) and " " not in word for word in test["command"])
+    for program in (*document["servers"], *document["clients"]):
+        for word in program["description"].get("command", ()):
+            assert LINE.fullmatch(word) and " " not in word
     for name in document["objects"]:
         assert PARAMETER.fullmatch(name)
     json.dumps(document, allow_nan=False)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from fairc.cell.batch import word
-from fairc.cell.document import Command
+from fairc.cell.document import Program
 from fairc.cell.frames import TCP_IP_BYTES, UDP_IP_BYTES
-from fairc.cell.model import Flow
-from fairc.cell.numbers import MtuBytes, TestBuffer, TestBytes, TestTime
+from fairc.cell.model import Cell, Flow
+from fairc.cell.numbers import MtuBytes, Range
 from fairc.cell.workloads import NS, WORKLOAD_KINDS, Workload
 
 PROGRAM = "iperf3"
-MOST_STREAMS = 128
-"""The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
+COMPANION = "cell.timed"
+"""What starts it, and stops it."""
+MOST_STREAMS, MAX_TIME_S, MAX_TCP_BUFFER = 128, 86_400, 2**29
+"""The most that iperf3 accepts (iperf.h): streams, `--time` in s, `--window` in bytes."""
 INTERVAL_S = 0.1
 """What its reports are about, s: the shortest that it can do, and the length of a slot."""
 BLOCK_BYTES = 4096
@@ -53,11 +55,12 @@ class Iperf3Workload(Workload):
     transports = ("tcp", "udp")
     only_in_packets = True
     of_payload = True
-    runs_commands = True
+    lead_ns = 1_000_000_000
+    measures_itself = True
     kind: Literal["iperf3"] = "iperf3"
-    time_s: TestTime | None = None
-    bytes: TestBytes | None = None
-    window_bytes: TestBuffer | None = None
+    time_s: Annotated[int, Range(1, MAX_TIME_S)] | None = None
+    bytes: Annotated[int, Range(1, 10**15)] | None = None  # with 0 it would not end
+    window_bytes: Annotated[int, Range(1, MAX_TCP_BUFFER)] | None = None
     packet_bytes: MtuBytes | None = None
     reverse: bool
 
@@ -86,24 +89,23 @@ class Iperf3Workload(Workload):
         """Whether it has no window over TCP."""
         return flow.transport == "tcp" and self.window_bytes is None
 
-    def commands(self, flow: Flow) -> tuple[Command, Command]:
-        """Return iperf3's server, which serves one client and ends, and its client."""
-        nodes = (flow.server, flow.client) if self.reverse else (flow.client, flow.server)
-        server = Command(
-            name=f"{flow.name}.server",
-            node=nodes[0],
-            command=[PROGRAM, "--server", "--one-off", *_both(flow)],
-            begin_ns=None,
-            stop_ns=None,
-        )
-        client = Command(
-            name=f"{flow.name}.client",
-            node=nodes[1],
-            command=self._client(flow),
-            begin_ns=self.begin_ns(flow),
-            stop_ns=flow.stop_ns,
-        )
-        return server, client
+    def program(self, flow: Flow, cell: Cell, side: str) -> Program:
+        """Return iperf3's server, which serves one client and ends, or its client."""
+        description: dict[str, Any] = {"name": f"{flow.name}.{side}"}
+        if side == "server":
+            command = [PROGRAM, "--server", "--one-off", *_both(flow)]
+            description |= {"command": command, "begin_ns": None, "stop_ns": None}
+        else:
+            begin_ns, stop_ns = self.begin_ns(flow), flow.stop_ns
+            description |= {"command": self._client(flow), "begin_ns": begin_ns, "stop_ns": stop_ns}
+        listens = flow.server if self.reverse else flow.client
+        asks = flow.client if self.reverse else flow.server
+        return {
+            "name": f"{flow.name}.{side}",
+            "node": listens if side == "server" else asks,
+            "role": COMPANION,
+            "description": description,
+        }
 
     def early_ns(self, flow: Flow) -> int:
         """Return how long before the epoch its client starts, ns."""

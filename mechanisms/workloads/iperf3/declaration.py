@@ -17,11 +17,10 @@ from fairc.mechanisms.workloads.workload import Quantify, WorkloadEntry
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-from .cell import BLOCK_BYTES, MOST_STREAMS, Iperf3Workload
+from .cell import BLOCK_BYTES, MAX_TCP_BUFFER, MAX_TIME_S, MOST_STREAMS, Iperf3Workload
 
-# What iperf3 accepts (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
-A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
-A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**29)
+A_TEST_TIME = Quantities((TIME,), low=1, high=MAX_TIME_S)
+A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * MAX_TCP_BUFFER)
 
 LASTS = Parameter(
     "time", A_TEST_TIME, "how long it sends, in whole seconds", otherwise="as long as the flow"

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 FILES, WORK = "/program", "/work"  # the former as in `cell.py`
+LOGS = "/logs"
 IMAGE_USER = 10_000
 """Whom all files of a container image belong to, and who runs its programs."""
 
@@ -50,6 +51,9 @@ FOREVER_NS = 10**15
 PATIENCE_NS = 1_000_000_000
 """For a program to end on SIGTERM; the conductor waits twice as long."""
 
+TICK_NS = 4_000_000
+
+IN_CLOSE_WRITE = 8
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWPID = 0x20000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
@@ -75,6 +79,9 @@ class Runner:
         self.epoch_ns, self.job = epoch_ns, description
         self.name: str = f"{description['flow']}.{description['side']}"
         self.is_server: bool = description["side"] == "server"
+        self.contract: dict[str, Any] = description.get("contract", {})
+        self.waited_for: socket.socket | None = None
+        self.closes, self.closed_ns = -1, 0
         self.disk: str = description.get("disk", "")
         self.root = f"{ROOTS}/{self.name}"
         self.init, self.init_end = 0, -1
@@ -86,9 +93,9 @@ class Runner:
             os.open(f"{self.name}.{kind}", flags, 0o644) for kind in ("stdout", "stderr", "status")
         )
 
-    def say(self, event: str, **more: object) -> None:
-        """Write an event."""
-        t_ns = time.time_ns() - self.epoch_ns
+    def say(self, event: str, at_ns: int | None = None, **more: object) -> None:
+        """Write an event, of now or of a time."""
+        t_ns = (time.time_ns() if at_ns is None else at_ns) - self.epoch_ns
         print(json.dumps({"t_ns": t_ns, "event": event} | more), flush=True)
 
     def run(self) -> None:
@@ -132,6 +139,8 @@ class Runner:
             options = f"size={FOLDER_SIZE},nr_inodes=4096,mode=1777"
             _mount("tmpfs", f"{root}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, options)
         os.chown(f"{root}{WORK}", user, user)
+        if self.contract:
+            self._take_contract()
         for descriptor in (self.out, self.err):  # so that it can open /dev/stdout
             os.fchown(descriptor, user, user)
         hosts = "".join(f"{address} {name}\n" for name, address in self.job["hosts"])
@@ -200,6 +209,37 @@ class Runner:
         os.mkdir(f"{self.root}/dev/shm")
         for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             os.symlink(f"/proc/self/fd{target}", f"{self.root}/dev/{name}")
+
+    def _take_contract(self) -> None:
+        """Lay out what quic-interop-runner's contract has: certificates, logs, which are the files
+        of /work, and the file, or the folder for it.
+        """
+        from fairc.cell.certificates import CERTIFICATES
+        from fairc.cell.image import FILE, await_clients, content
+
+        size = self.contract["bytes"]
+        own = "www" if self.is_server else "downloads"
+        for folder in ("certs", "logs", own):
+            place = f"{self.root}/{folder}"
+            if os.path.islink(place) or (os.path.exists(place) and not os.path.isdir(place)):
+                self.say("error", message=f"its image has something else than a folder at {place}")
+                raise SystemExit(0)
+            os.makedirs(place, mode=0o755, exist_ok=True)
+        _mount(f"{self.root}{WORK}", f"{self.root}{LOGS}", "", MS_BIND)
+        for folder, room in (("certs", 1 << 16), (own, size + (1 << 20))):
+            options = f"size={room},nr_inodes=64,mode=755"
+            _mount("tmpfs", f"{self.root}/{folder}", "tmpfs", MS_NOSUID | MS_NODEV, options)
+        for name, text in CERTIFICATES.items():
+            with open(f"{self.root}/certs/{name}", "w") as file:
+                file.write(text)
+        if self.is_server:
+            with open(f"{self.root}/www/{FILE}", "wb") as served:
+                served.writelines(content(size))
+        else:
+            os.chown(f"{self.root}/downloads", self.job["user"], self.job["user"])
+            self.waited_for = await_clients()
+            self.closes = _libc.inotify_init1(os.O_CLOEXEC)
+            _call(_libc.inotify_add_watch, self.closes, place.encode(), IN_CLOSE_WRITE)
 
     # Its start and its end
 
@@ -276,12 +316,12 @@ class Runner:
             for limit, most in (
                 (resource.RLIMIT_CORE, 0),
                 (resource.RLIMIT_DATA, MOST_DATA_BYTES),
-                (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
+                (resource.RLIMIT_FSIZE, max(MOST_FILE_BYTES, self.contract.get("bytes", 0))),
                 (resource.RLIMIT_NOFILE, MOST_OPEN_FILES),
                 (resource.RLIMIT_NPROC, MOST_PROCESSES),
             ):
                 resource.setrlimit(limit, (most, most))
-            os.chdir(WORK)
+            os.chdir(self.contract.get("folder", WORK))
             os.umask(0o022)
             for capability in range(LAST_CAPABILITY + 1):
                 _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -372,8 +412,11 @@ class Runner:
         """Return at a time or, earlier, when it is to stop. Raises Ended when it has ended."""
         from fairc.cell.clock import RealTime
 
-        watched = [self.wake, self.init_end]
+        watched = [self.wake, self.init_end, *([self.closes] if self.closes >= 0 else [])]
         ready = RealTime().wait(watched, at_ns)
+        if self.closes in ready:
+            os.read(self.closes, 4096)
+            self.closed_ns = time.time_ns()
         if self.init_end in ready:
             raise Ended(self._reap())
         if self.wake in ready:
@@ -392,7 +435,9 @@ class Runner:
         """Say how it ended; ready: whether it had been."""
         if self.ccas:
             self.say("ccas", ccas=sorted(self.ccas))
-        if self.stopping:
+        if self.contract and not self.is_server:
+            self._end_download(status)
+        elif self.stopping:
             self.say("stopped", status=status)
         elif status == 0 and not ready:
             self.say("error", message="it ended with status 0 before it was ready")
@@ -400,6 +445,30 @@ class Runner:
             self.say("done")
         else:
             self.say("error", message=self._how(status))
+
+    def _end_download(self, status: int) -> None:
+        """Say how a client of the contract ended, and whether the file is what was served."""
+        from fairc.cell.image import FILE, TESTCASE, UNSUPPORTED, content
+
+        size, place = self.contract["bytes"], f"{self.root}/downloads/{FILE}"
+        if self.stopping:
+            self.say("error", message="it was stopped before its download was complete")
+        elif status == UNSUPPORTED:
+            self.say("error", message=f"its image does not support the test case `{TESTCASE}`")
+        elif status != 0:
+            self.say("error", message=self._how(status))
+        elif not os.path.isfile(place) or os.path.islink(place):
+            self.say("error", message="it ended with status 0 and downloaded nothing")
+        elif (found := os.stat(place)).st_size != size:
+            self.say("error", message=f"it downloaded {found.st_size} bytes, not {size}")
+        else:
+            with open(place, "rb") as file:
+                if any(file.read(len(block)) != block for block in content(size)):
+                    self.say("error", message="what it downloaded differs from what was served")
+                else:
+                    # A file has the time of the kernel's last tick.
+                    ended_ns = self.closed_ns or time.time_ns()
+                    self.say("done", at_ns=min(ended_ns, found.st_mtime_ns + TICK_NS))
 
     def _how(self, status: int) -> str:
         """Return how it failed, with what it said last."""

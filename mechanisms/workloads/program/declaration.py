@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from fairc.cell.image import ENTRY_POINT
 from fairc.cell.workloads import MOST_IMAGE_BYTES, MOST_PROGRAM_BYTES, ProgramFile, ProgramImage
 from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.entries import Parameter, Use
@@ -18,11 +19,18 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
-from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload
+from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload, Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words import container_images
 
-from .cell import PLACEHOLDERS, ProgramWorkload
+from .cell import (
+    CCA,
+    CCAS_OFFERED,
+    MOST_MOVED_BYTES,
+    PLACEHOLDERS,
+    InteropWorkload,
+    ProgramWorkload,
+)
 
 HERE = "./"
 """What a word of a command begins with that is a file beside the experiment."""
@@ -141,7 +149,7 @@ def _build(use: Use[WorkloadEntry]) -> Program:
     for parameter in (SERVER_IMAGE, CLIENT_IMAGE):
         if (tar := use.given(parameter)) is not None:
             with gather.attempt():
-                images[parameter.name] = _image(tar)
+                images[parameter.name], _ = _image(tar)
     gather.finish()
     if sum(file.bytes for file in files.values()) > MOST_PROGRAM_BYTES:
         most = f"{MOST_PROGRAM_BYTES >> 20} MiB"
@@ -203,16 +211,16 @@ def _path(name: Text) -> str:
     return path
 
 
-_IMAGES = Contents[ProgramImage]()
+_IMAGES = Contents[tuple[ProgramImage, str]]()
 
 
-def _image(name: Text) -> ProgramImage:
-    """Read an image's documents. Raises CompileError."""
+def _image(name: Text) -> tuple[ProgramImage, str]:
+    """Read an image's documents; return it, and its working folder. Raises CompileError."""
     missing = f"write it there: `docker save IMAGE -o {name.value}`"
     content = attached(name, MOST_IMAGE_BYTES, missing)
     path = _path(name)
 
-    def read(sha256: str) -> ProgramImage:
+    def read(sha256: str) -> tuple[ProgramImage, str]:
         try:
             found = container_images.read(io.BytesIO(content))
         except container_images.ImageError as error:
@@ -223,9 +231,10 @@ def _image(name: Text) -> ProgramImage:
                 note=str(error),
                 help="`docker save IMAGE -o image.tar` writes one",
             )
-        return ProgramImage(
+        image = ProgramImage(
             path=path, sha256=sha256, bytes=len(content), environment=found.environment
         )
+        return image, found.folder
 
     return _IMAGES.of(name, content, read)
 
@@ -255,6 +264,59 @@ def _check_program(name: Text, content: bytes) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Interop(SimpleWorkload):
+    """A file that an image in a tar moves, by the contract of quic-interop-runner."""
+
+    part: InteropWorkload
+    only_in_packets = "an image"
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """Its image."""
+        (image, _) = self.part.images
+        return (Input(path=image.path, sha256=image.sha256),)
+
+
+def _in_tar(file: Workload, tar: Text, cca: Symbol | None) -> Interop:
+    """Return how an image moves a file. Raises CompileError."""
+    image, folder = _image(tar)
+    if cca is not None:
+        _check_offered(cca, image)
+    size = file.total_bytes(1)
+    assert size is not None, "a file has an end"
+    if size > MOST_MOVED_BYTES:
+        most = f"{MOST_MOVED_BYTES >> 20} MiB"
+        fail("too-large", f"an image moves a file of at most {most}", tar.span)
+    return Interop(
+        InteropWorkload(
+            server=(ENTRY_POINT,),
+            client=(ENTRY_POINT,),
+            compute_ns=30 * 10**9,
+            server_image=image,
+            client_image=image,
+            bytes=size,
+            folder=folder,
+        )
+    )
+
+
+def _check_offered(cca: Symbol, image: ProgramImage) -> None:
+    """Refuse a CCA that an image does not offer. Raises CompileError."""
+    offered = dict(image.environment).get(CCAS_OFFERED, "").split()
+    if cca.name not in offered:
+        listed = ", ".join(offered)
+        fail(
+            "impossible-pair",
+            f"the image does not offer the CCA `{cca.name}`",
+            cca.span,
+            note=f"it offers {listed}" if offered else f"it does not set {CCAS_OFFERED}",
+            help="choose one of those"
+            if offered
+            else f'leave `cca` out; an image that heeds {CCA} says so: `ENV {CCAS_OFFERED}="reno"`',
+        )
+
+
 DECLARATION = WorkloadEntry(
     name="program",
     summary="A server and a client of your own, from files or images beside the experiment",
@@ -262,4 +324,5 @@ DECLARATION = WorkloadEntry(
     build=_build,
     over_udp=True,
     has_rate=True,
+    in_tar=_in_tar,
 )

@@ -41,7 +41,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         write_one(cell, capture, trace, folder)
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
-        if flow.workload.runs_commands:
+        if flow.workload.measures_itself:
             reports = iperf3.documents(flow, mine, trace.ended_ns)
             for side, document in reports.items():
                 _json(folder / f"{flow.name}.{side}.json", document)

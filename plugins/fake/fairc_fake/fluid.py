@@ -161,7 +161,7 @@ def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
         return stop_ns
     workload = flow.workload
     wanted = workload.total_bytes(flow.connections)
-    ends = workload.greedy or workload.runs_commands or workload.http_versions
+    ends = workload.greedy or workload.measures_itself or workload.http_versions
     if wanted is None or not ends:
         return None
     delivered = [f for f in frames if f.flow.name == flow.name and not f.lost]
@@ -215,7 +215,7 @@ def _sender(cell: Cell, flow: Flow, weight: float, loss: float) -> Sender:
     if workload.http_versions:
         return _loader(flow, weight, loss, cell.seed)
     total = workload.total_bytes(flow.connections)
-    sized = total is not None and (workload.greedy or workload.runs_commands)
+    sized = total is not None and (workload.greedy or workload.measures_itself)
     wanted = -(-total // flow.connections) if total is not None and sized else None
     return Sender(
         flow, weight, loss, [wanted] * flow.connections, next_sequence=[1] * flow.connections

@@ -6,6 +6,7 @@ crashes) kill -SEGV $$ ;;
 prints) exec yes 0123456789 ;;
 fills) exec dd if=/dev/zero of=much bs=1M count=100 2>&1 ;;
 deaf) trap "" TERM; while :; do sleep 1; done ;;
+forks) while :; do (:); done ;;
 spins) while :; do :; done ;;
 breaks)
     for attempt in "echo x > /program/bad.sh" "echo x > /etc/hosts" "echo x > /usr/bin/x" "kill -9 1" \

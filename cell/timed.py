@@ -1,0 +1,34 @@
+"""A program of others in a node: started and stopped at times of the plan; what it prints is in
+`NAME.json`.
+
+It ends with status 0 whatever the program does: its JSON says what failed, and other flows go on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from .clock import RealTime
+
+FOREVER_NS = 10**18
+
+
+def main() -> None:
+    """Run it: `--epoch-ns N DESCRIPTION`."""
+    clock, epoch_ns, test = RealTime(), int(sys.argv[2]), json.loads(sys.argv[3])
+    wake, waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.signal(signal.SIGTERM, lambda *_: os.write(waker, b"!"))
+    begin_ns, stop_ns = test["begin_ns"], test["stop_ns"]
+    with open(f"{test['name']}.json", "wb") as out:
+        if begin_ns is not None and clock.wait([wake], epoch_ns + begin_ns):
+            return  # its time does not come
+        process = subprocess.Popen(test["command"], stdin=subprocess.DEVNULL, stdout=out)
+    ended = os.pidfd_open(process.pid)
+    until_ns = clock.now_ns() + FOREVER_NS if stop_ns is None else epoch_ns + stop_ns
+    if ended not in clock.wait([ended, wake], until_ns):
+        process.terminate()
+    process.wait()
