@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from functools import cache
 from pathlib import Path
 
+from madeimages import docker, layer
 from specs import compilation_of
 
 from fairc import dsl
@@ -201,6 +203,14 @@ experiment nat {
   measure = [goodput]
 }
 """
+INTEROP = """fexp 1
+experiment interop {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(1bdp))
+  flow q { over = quic(image: "quic.tar")  cca = reno  workload = file(1MB) }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 PROGRAM_FILE = str(EXAMPLES / "program" / "program.fexp")
 CUSTOM_FILE = str(Path(__file__).parents[1] / "engines" / "bpf" / "custom.fexp")
 PROGRAM_IMAGE = {
@@ -232,6 +242,11 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
     found["program"] = _with_cell(compilation_of(PROGRAM, PROGRAM_FILE))
+    with tempfile.TemporaryDirectory() as folder:
+        config = {"Env": ["PATH=/bin", "FAIRC_CCAS=reno"], "WorkingDir": "/"}
+        entry = ("run_endpoint.sh", b"#!/bin/sh\n")
+        docker(Path(folder, "quic.tar"), [layer([entry])], config=config)
+        found["interop"] = _with_cell(compilation_of(INTEROP, f"{folder}/interop.fexp"))
     found["custom"] = _with_cell(compilation_of(CUSTOM, CUSTOM_FILE))
     experiment, problems = dsl.load(dsl.Source("own.fexp", OWN), name="own")
     assert experiment is not None, dsl.render_full(problems)
