@@ -38,6 +38,7 @@ from .endpoints import (
     host_limits,
     processes,
     remarks,
+    resets,
     workloads,
 )
 from .finding import Check, Finding, Verdict
@@ -86,6 +87,7 @@ CHECKS: tuple[Check, ...] = (
     frame_sizes,
     congestion_control,
     processes,
+    resets,
     workloads,
     remarks,
     transport_options,
@@ -110,6 +112,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     other_drops,
     congestion_control,
     processes,
+    resets,
     workloads,
     remarks,
     transport_options,

@@ -18,6 +18,8 @@ from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
+RESET = "Connection reset by peer"
+"""What the kernel says of a connection that its other host does not know (ECONNRESET)."""
 
 SIDES = ("server", "client")
 
@@ -155,6 +157,20 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
                         f"the client of flow {flow.name} did not read {overflowed} datagrams in"
                         f" time: {unread(measurement)}"
                     ),
+                )
+
+
+def resets(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: no host resets a connection, but where a NAT has given it another port."""
+    if measurement.cell.rebinds:
+        return
+    for flow in measurement.flows:
+        for end in flow.endpoints.given_up:
+            if RESET in end.reason:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name}: {end}, and nothing on its way resets connections;"
+                    f" {see(f'{flow.plan.name}.server.err')}",
                 )
 
 

@@ -253,7 +253,7 @@ fn a_stranger_is_an_error_and_the_work_goes_on() {
 }
 
 #[test]
-fn a_client_accepts_neither_fewer_nor_more_bytes_nor_a_reset() {
+fn a_client_accepts_neither_fewer_nor_more_bytes_and_tells_of_a_reset() {
     for (sent, words) in [(99, "closed after 99 bytes"), (101, "more than was requested")] {
         let ended = against(move |stream| {
             use std::io::Write;
@@ -278,7 +278,8 @@ fn a_client_accepts_neither_fewer_nor_more_bytes_nor_a_reset() {
         };
         assert_eq!(result, 0);
     });
-    assert!(reset.error().contains("reset"), "{}", reset.error());
+    let reason = reset.one("stopped")["reason"].as_str().expect("why").to_owned();
+    assert!(reason.contains("Connection reset by peer"), "{reason}");
     assert!(reset.all("done").is_empty());
 }
 
