@@ -101,7 +101,10 @@ def test_the_action_gives_its_script_and_nothing_else_the_inputs() -> None:
     action = yaml.safe_load((ACTION / "action.yml").read_text())
     steps = action["runs"]["steps"]
     given = {name for step in steps for name in step.get("env", {})}
-    assert given == {"SPEC", "BASELINE", "ALLOW", "RUN", "STRICT", "TOKEN", "COMMENT", "PULL"}
+    assert given == {
+        *("SPEC", "BASELINE", "ALLOW", "RUN", "STRICT", "TOKEN", "COMMENT", "PULL"),
+        *("REF", "REPOSITORY", "VENV", "GH_TOKEN"),  # of the install script
+    }
     assert all("${{" not in step.get("run", "") for step in steps)
     assert set(action["inputs"]) == {
         *("spec", "baseline", "allow", "run", "strict", "comment", "token"),

@@ -137,8 +137,8 @@ def test_every_table_of_the_page_is_there_in_both_forms(reported: Path) -> None:
 
 
 def test_sections_draw_their_tables_with_one_template() -> None:
-    """Except the answer with its explorer, the claims with their pictures, and the page of several
-    experiments, which links to theirs.
+    """Except the answer with its explorer, the claims with their pictures, and the pages of several
+    experiments and of a suite, which link to theirs.
     """
     import fairc.runtime.report
 
@@ -149,6 +149,7 @@ def test_sections_draw_their_tables_with_one_template() -> None:
         "answer.html.j2",
         "claims.html.j2",
         "macros.html.j2",
+        "suite.html.j2",
     }
     assert all("data-sheet=" in tag for found in tags.values() for tag in found)
 
