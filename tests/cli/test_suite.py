@@ -230,6 +230,13 @@ def test_what_is_wrong_with_a_suite_is_said_with_its_line(
     assert not Path("results").exists()
 
 
+def test_a_slip_in_a_value_is_no_column_of_the_page(fairc: Fairc) -> None:
+    called = fairc("suite", "run", "mine", "--set", "cca=cubik")
+    assert called.status == 2
+    assert "did you mean `cubic`?" in called.err and "cells to run" not in called.err
+    assert not Path("results").exists()
+
+
 def test_wrong_names(fairc: Fairc, folder: Path) -> None:
     unknown = fairc("suite", "run", "rfc9742")
     assert unknown.status == 2 and "there is no suite `rfc9742`" in unknown.err
