@@ -58,7 +58,8 @@ def place_devices(
                         found.span,
                         labels=(
                             Label(
-                                pair.span, "the proxies split the connections that it would read"
+                                pair.span,
+                                f"the proxies split the connections that it would {entry.does}",
                             ),
                         ),
                         help=entry.between_proxies.help,

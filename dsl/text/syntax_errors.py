@@ -565,6 +565,8 @@ class SyntaxErrors:
             return f"a sweep is a block: `sweep {{ {rest} }}`"
         keywords = [name.lower() for name in accepts if name in KEYWORDS]
         glued = next((word for word in keywords if token.startswith(word) and token != word), None)
+        if token == f"{glued}s":
+            return f"did you mean `{glued}`?"
         if glued:
             return f"is a space missing after `{glued}`?"
         if token.type == "DOWN":

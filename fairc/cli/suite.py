@@ -158,6 +158,8 @@ def run(
         chose_folder=True,
     )
     state = standing.read_state(variant.folder)
+    if state is None:
+        _check_values(suite, variant, members[0], settings)
     place.require_place(results)
     if state is None:
         state = State(suite=suite.name, settings=dict(variant.settings), quick=quick, members={})
@@ -259,6 +261,21 @@ def _check_settings(suite: Suite, settings: Mapping[str, str]) -> None:
                 f"{f'; did you mean `{near}`?' if near else ''}",
                 f"its parameters are {', '.join(known)}" if known else "it has no parameters",
             )
+
+
+def _check_values(suite: Suite, variant: Variant, member: Member, given: Mapping[str, str]) -> None:
+    """Refuse a given value that is wrong in itself, before the page has a column of it. Raises
+    CompileError.
+    """
+    try:
+        read_target(
+            suite.target(member), suite.settings(member, variant.settings, quick=variant.quick)
+        )
+    except CompileError as error:
+        for found in Diagnostics(error.diagnostics).errors:
+            name = found.span.source.text.partition("=")[0] if found.span is not None else ""
+            if found.code != NOT_OVER and name in given:
+                raise
 
 
 def _chosen(suite: Suite, only: Sequence[str]) -> list[Member]:

@@ -235,7 +235,9 @@ class UmlEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch its artefacts."""
-        with cores.one() as core:
+        with cores.one(self._closed) as core:
+            if core is None:
+                return RawResult("interrupted", workdir, "", "", 0.0, 0.0)
             return self._run(cell, workdir, core if self.pinned else None)
 
     def _run(self, cell: Cell, workdir: Path, core: int | None) -> RawResult:

@@ -120,7 +120,9 @@ class VmEngine:
         if self._given_up:
             error = f"not run, since the programs were stopped in another cell: {self._given_up}"
             return RawResult(error, workdir, "", "", 0.0, 0.0)
-        with cores.one() as core:
+        with cores.one(self._closed) as core:
+            if core is None:
+                return RawResult("interrupted", workdir, "", "", 0.0, 0.0)
             return self._run(cell, workdir, core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:

@@ -14,7 +14,7 @@ import platform
 import queue
 import re
 import struct
-import time
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -38,11 +38,13 @@ class _Cores:
             self._free.put(core)
 
     @contextmanager
-    def one(self) -> Iterator[int]:
+    def one(self, closed: threading.Event) -> Iterator[int | None]:
         core = self._free.get()
         while not self._locked(core):
             self._free.put(core)
-            time.sleep(PATIENCE_S)
+            if closed.wait(PATIENCE_S):
+                yield None
+                return
             core = self._free.get()
         try:
             yield core
@@ -91,10 +93,10 @@ def _cores() -> _Cores:
     return _Cores()
 
 
-def one() -> AbstractContextManager[int]:
-    """Take a core, by its number; wait until one is free.
+def one(closed: threading.Event) -> AbstractContextManager[int | None]:
+    """Take a core, by its number; wait until one is free, or until nobody wants it: then None.
 
     Threads may wait at once. A lock ends with its process, however that ends. A file system without
     locks, or a cache that cannot be written, leaves each process to itself.
     """
-    return _cores().one()
+    return _cores().one(closed)

@@ -17,6 +17,9 @@ from .artefacts import ArtefactError, Artefacts
 
 Interface = tuple[str, str]
 
+FILTERS = "clsact"
+"""The qdisc that has no queue, but filters of what arrives."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counters:
@@ -105,13 +108,17 @@ def _bucket(entry: Mapping[str, Any]) -> int:
     return _number({**options, "kind": "tbf"}, "burst")
 
 
-def drops_since(before: tuple[Counters, ...], after: tuple[Counters, ...]) -> int:
-    """Return the packets that an interface's qdiscs dropped between two readings.
+def drops_since(
+    before: tuple[Counters, ...], after: tuple[Counters, ...], filtered: bool = False
+) -> int:
+    """Return the packets that an interface's queue dropped between two readings; filtered: those
+    that filters dropped where they arrived there, instead.
 
     A drop in a child is counted again by some parents, so the largest count is taken.
     """
     start = {(c.kind, c.handle): c.drops for c in before}
-    return max((c.drops - start.get((c.kind, c.handle), 0) for c in after), default=0)
+    asked = (c for c in after if (c.kind == FILTERS) == filtered)
+    return max((c.drops - start.get((c.kind, c.handle), 0) for c in asked), default=0)
 
 
 def bucket_bytes(counters: tuple[Counters, ...]) -> int:

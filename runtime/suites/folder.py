@@ -201,6 +201,7 @@ class _Reader:
     def _members(self, table: Mapping[str, Any]) -> Iterator[Member]:
         if not table:
             self._fail(("member",), "a suite has at least one member", "add [member.NAME]")
+        running: dict[tuple[str, str], str] = {}
         for name, value in table.items():
             at = ("member", name)
             self._word(at)
@@ -219,6 +220,12 @@ class _Reader:
                 self._fail((*at, "spec"), f"there is no file `{spec}` in {self._folder}", help)
             experiment = found.get("experiment", name)
             self._word((*at, "experiment"), experiment)
+            if (first := running.setdefault((spec, experiment), name)) != name:
+                self._fail(
+                    at,
+                    f"the member `{first}` runs the experiment `{experiment}` of `{spec}` already",
+                    "remove one of them, or give the file another experiment with `extends`",
+                )
             yield Member(name, spec, experiment, found.get("quick", {}))
 
     def _criteria(self, table: Mapping[str, Any], members: Iterable[Member]) -> Iterator[Criterion]:

@@ -175,12 +175,17 @@ def write_state(variant: Variant, state: State) -> None:
 
 
 def stamp(suite: Suite, variant: Variant, member: Member) -> str:
-    """Hash what a member is run from: all experiments of the suite's folder, and what is set."""
+    """Hash what a member is run from: all experiments of the suite's folder, and what is set.
+
+    A run directory in it has copies of them.
+    """
     total = hashlib.sha256()
     for path in sorted(suite.folder.rglob("*.fexp")):
-        name = path.relative_to(suite.folder).as_posix()
-        if not name.startswith("results/") and path.is_file():
-            total.update(f"{name}\n".encode() + hashlib.sha256(content(path)).digest())
+        place = path.relative_to(suite.folder)
+        copied = any((suite.folder / above / PLAN).is_file() for above in place.parents[:-1])
+        if not copied and path.is_file():
+            total.update(f"{place.as_posix()}\n".encode())
+            total.update(hashlib.sha256(content(path)).digest())
     settings = suite.settings(member, variant.settings, quick=variant.quick)
     total.update(json.dumps([member.spec, member.experiment, settings]).encode())
     return total.hexdigest()

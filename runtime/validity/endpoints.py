@@ -21,6 +21,8 @@ LIMITED_SHARE = 0.01
 RESET = "Connection reset by peer"
 """What the kernel says of a connection that its other host does not know (ECONNRESET)."""
 
+_RESET = "Connection reset by peer"
+
 SIDES = ("server", "client")
 
 _SENDER = "the send buffer"
@@ -77,6 +79,13 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
+        for end in flow.endpoints.given_up:
+            if _RESET in end.reason and not measurement.cell.rebinds:
+                yield Finding(
+                    "invalid",
+                    f"flow {flow.name}, {end}: only a NAT makes a host forget a connection;"
+                    f" {see(f'{flow.plan.name}.server.err')}",
+                )
 
 
 def workloads(measurement: Measurement) -> Iterator[Finding]:
@@ -184,7 +193,7 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
     """
     for flow in measurement.flows:
         meant = _meant(flow.plan)
-        if measurement.cell.rebinds:
+        if measurement.cell.rebinds and flow.plan.transport != "tcp":
             meant |= {_HOSTS}  # a server waits for the answer from a new port (RFC 9000, 8.2)
         if measurement.split(
             flow

@@ -158,6 +158,15 @@ def test_what_changed_since_a_run_does_not_count(fairc: Fairc, folder: Path) -> 
 
 
 @pytest.mark.usefixtures("without_report")
+def test_results_inside_of_the_suite_are_no_part_of_it(fairc: Fairc) -> None:
+    """Run directories have copies of the `.fexp` files."""
+    for place in ("mine/out", "mine/results"):
+        fairc("suite", "run", "mine", "--only", "second", "-o", place)
+        again = fairc("suite", "run", "mine", "--only", "second", "-o", place)
+        assert "planned again" not in again.err and "1 holds" in again.out
+
+
+@pytest.mark.usefixtures("without_report")
 def test_quick_sets_what_the_suite_says(fairc: Fairc) -> None:
     planned = json.loads(fairc("suite", "plan", "mine", "--quick", "--format", "json").out)
     assert [each.get("cells") for each in planned["members"]] == [8, 8, None]
@@ -191,6 +200,11 @@ WRONG = {
     TOML.replace('"RFC 0"', "RFC 0"): (2, "not TOML", "texts are in quotes"),
     TOML.replace('"a.fexp"', '"../a.fexp"', 1): (17, "own folder", "without folders"),
     TOML.replace('"a.fexp"', '"b.fexp"', 1): (17, "there is no file `b.fexp`", "`a.fexp`"),
+    TOML.replace('experiment = "two"', 'experiment = "one"'): (
+        19,
+        "runs the experiment",
+        "extends",
+    ),
     TOML.replace('rate = "[1', 'cca = "[1'): (14, "`cca` is a parameter", "--set"),
     TOML.replace('rate = "[1Mbit/s]"', "rate = 1"): (13, "`quick` is not a table", 'repeat = "3"'),
     TOML.replace('"one", "second"', '"onee"'): (32, "no member `onee`", "did you mean `one`?"),
@@ -213,6 +227,13 @@ def test_what_is_wrong_with_a_suite_is_said_with_its_line(
     assert first.startswith("error: mine/suite.toml:") and message in first
     assert f"suite.toml:{line}: " in first
     assert second.startswith("help: ") and help in second
+    assert not Path("results").exists()
+
+
+def test_a_slip_in_a_value_is_no_column_of_the_page(fairc: Fairc) -> None:
+    called = fairc("suite", "run", "mine", "--set", "cca=cubik")
+    assert called.status == 2
+    assert "did you mean `cubic`?" in called.err and "cells to run" not in called.err
     assert not Path("results").exists()
 
 

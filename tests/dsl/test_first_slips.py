@@ -40,6 +40,7 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         (of(more="at 10s { rate = 5Mbit/s }"), "syntax", "link left -> right { at 10s { rate"),
         (of(more="every 5s for 1s { loss = 1% }"), "syntax", "for 1s { loss = 1% }` out of this"),
         ("topology { router r  policer p { at r } }", "syntax", "expected `=`"),
+        ("topology { node a, b  routers r }", "syntax", "did you mean `router`?"),
         (of(more="down from 10s to 12s"), "syntax", "link left -> right { down from 10s to 12s }"),
         (of(more="for i in 1..3 { }"), "syntax", "`flow f[i] for i in 1..3 { ... }`"),
         (of(more="if 1 > 0 { }"), "syntax", "`flow f when n > 0 { ... }`"),

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +18,14 @@ import pytest
 from fairc.runtime.host import cores
 
 TAKES_ALL = """
-import sys, time
+import os
+import sys
+import threading
 from contextlib import ExitStack
 from fairc.runtime.host import cores
-import fcntl
-import os
 with ExitStack() as held:
     for _ in os.sched_getaffinity(0):
-        held.enter_context(cores.one())
+        held.enter_context(cores.one(threading.Event()))
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -73,9 +74,20 @@ def test_a_core_of_another_process_is_free_when_that_ends() -> None:
         assert process.stdin is not None
         process.stdin.close()
         began = time.monotonic()
-        with cores.one() as core:
+        with cores.one(threading.Event()) as core:
             assert core in os.sched_getaffinity(0)
         assert time.monotonic() - began < 30
+
+
+def test_whoever_is_interrupted_waits_no_longer() -> None:
+    """As Ctrl-C does while another command has all the cores."""
+    closed = threading.Event()
+    with another_process():
+        threading.Timer(0.1, closed.set).start()
+        with cores.one(closed) as core:
+            assert core is None
+    with cores.one(threading.Event()) as core:
+        assert core is not None
 
 
 def test_a_process_that_was_killed_holds_nothing() -> None:
@@ -103,5 +115,5 @@ def test_a_cache_that_cannot_be_used_leaves_each_process_to_itself(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with cores.one(), another_process():
+    with cores.one(threading.Event()), another_process():
         assert free() or len(os.sched_getaffinity(0)) == 1

@@ -58,6 +58,18 @@ def test_a_queue_in_packets_is_valid_too(tmp_path: Path, limit: int) -> None:
     assert verdict(crowded(limit_bytes=None, limit_packets=limit), tmp_path) == ("valid", "")
 
 
+@pytest.mark.parametrize(("kind", "expected"), [("clsact", "valid"), ("htb", "invalid")])
+def test_what_filters_drop_of_what_arrives_is_not_of_the_queue(
+    tmp_path: Path, kind: str, expected: str
+) -> None:
+    """As a NAT does beside a bottleneck, with packets that come back to a port of before."""
+    made = crowded()
+    node, interface = load(made.cell, made.write(tmp_path / "as-planned")).queues[0].place
+    row = {"kind": kind, "handle": "ffff:", "dev": interface, "parent": "ffff:fff1", "drops": 9999}
+    change = edit("qdisc-after.json", lambda nodes: nodes[node].append(row))
+    assert verdict(made, tmp_path, change)[0] == expected
+
+
 def test_a_shaper_of_another_rate_is_invalid(tmp_path: Path) -> None:
     made = crowded()
     planned = made_cell(rate_bps=1_020_000)

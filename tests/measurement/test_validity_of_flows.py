@@ -325,6 +325,22 @@ def test_a_process_that_never_ran(tmp_path: Path) -> None:
     assert (found, "b.server is not among the processes" in reasons) == ("invalid", True)
 
 
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [("Connection reset by peer (os error 104)", "invalid"), ("Connection timed out", "valid")],
+)
+def test_a_reset_where_no_nat_is(tmp_path: Path, why: str, expected: str) -> None:
+    """A connection that gave up is an outcome; a host that knows nothing of it is a fault."""
+
+    def reset(line: dict[str, Any]) -> None:
+        if line["event"] == "stopped":
+            line["reason"] = f"receiving after 9 bytes: {why}"
+
+    found, reasons = verdict(crowded(), tmp_path, edit_lines("a.client.ndjson", reset))
+    assert found == expected
+    assert ("receiving after 9 bytes: Connection reset" in reasons) == (expected == "invalid")
+
+
 @pytest.mark.parametrize("field", ["rwnd_limited_us", "sndbuf_limited_us"])
 @pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])
 def test_a_connection_limited_by_its_host(

@@ -27,10 +27,12 @@ def lower(
     assert isinstance(device, Nat)
     back = wiring.peer(egress)
     hosts: dict[str, None] = {}
+    in_front = False
     for flow, path in traffic:
         out = path.data if flow.workload.opened_by_sender else path.acks
         into = path.acks if flow.workload.opened_by_sender else path.data
         if egress in into or back in out:
+            in_front = True
             report.reject(
                 "nat-in-front",
                 f"`{flow.label}` would be opened from outside of this NAT",
@@ -42,7 +44,7 @@ def lower(
         elif egress in out:
             hosts[flow.server if flow.workload.opened_by_sender else flow.client] = None
             _check_flow(device, flow, path, egress, wiring, report)
-    if not hosts:
+    if not hosts and not in_front:
         report.reject(
             "idle-nat",
             "no flow passes this NAT",

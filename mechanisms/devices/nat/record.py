@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Interface
 
 import numpy as np
 
-from fairc.cell.model import Cell
+from fairc.cell.model import Cell, Flow
 from fairc.runtime.measurement import pcap
 from fairc.runtime.measurement.artefacts import NS, Artefacts, field
 from fairc.runtime.measurement.devices import DeviceRecord
@@ -44,7 +44,9 @@ def load(
 
 
 def original(cell: Cell, packets: pcap.Packets) -> pcap.Packets:
-    """Return packets with the ports that hosts behind a NAT gave them."""
+    """Return packets with the ports that hosts behind a NAT gave them; where they serve others
+    beside them, that has a port of the plan.
+    """
     hosts = {host for each in cell.devices if isinstance(each, Nat) for host in each.hosts}
     nodes = (node for node in cell.nodes if node.name in hosts)
     addresses = [
@@ -56,8 +58,19 @@ def original(cell: Cell, packets: pcap.Packets) -> pcap.Packets:
             for a in n.addresses
         ),
     ]
+    served = [
+        int(IPv4Address(_listens(flow))) << 16 | flow.port + number
+        for flow in cell.flows
+        for number in range(flow.connections if flow.transport == "udp" else 1)
+    ]
     for side in ("source", "destination"):
-        port = getattr(packets, f"{side}_port")
-        other = np.isin(getattr(packets, side), addresses) & (port > 0) & (port < LEAST_PORT)
+        address, port = getattr(packets, side), getattr(packets, f"{side}_port")
+        other = np.isin(address, addresses) & (port > 0) & (port < LEAST_PORT)
+        other &= ~np.isin(address << 16 | port, served)
         packets = replace(packets, **{f"{side}_port": np.where(other, port ^ 0xFF00, port)})
     return packets
+
+
+def _listens(flow: Flow) -> str:
+    """Return the address at which connections of a flow arrive."""
+    return flow.client_address if flow.workload.opened_by_sender else flow.address

@@ -101,7 +101,7 @@ def _token_buckets(measurement: Measurement) -> Iterator[Finding]:
     for bucket in buckets_of(measurement):
         name, place = "/".join(bucket.place), bucket.place
         before = measurement.qdiscs_before.get(place, ())
-        counted = drops_since(before, measurement.qdiscs_after.get(place, ()))
+        counted = drops_since(before, measurement.qdiscs_after.get(place, ()), filtered=True)
         dropped = int(bucket.dropped.sum())
         different = abs(counted - dropped)
         for node_interface, queue in queues.items():

@@ -1,0 +1,56 @@
+"""A program that is started at a time is started at that time, or not at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+NS = 10**9
+NOW = ("date", "+%s%N")
+
+
+def timed(
+    folder: Path, begin_ns: int, stop_ns: int | None = None, command: Sequence[str] = NOW
+) -> subprocess.CompletedProcess[str]:
+    """Run a command from a time after now on, until another one."""
+    test = {"name": "f.client", "command": command, "begin_ns": begin_ns, "stop_ns": stop_ns}
+    words = ["--epoch-ns", str(time.time_ns()), json.dumps(test)]
+    code = "import sys; from fairc.cell.timed import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_it_starts_when_it_is_due(tmp_path: Path) -> None:
+    due_ns = time.time_ns() + 3 * NS
+    assert timed(tmp_path, 3 * NS).returncode == 0
+    assert int((tmp_path / "f.client.json").read_text()) >= due_ns
+
+
+@pytest.mark.parametrize("begin_ns", [-NS, 0])
+def test_it_does_not_start_late(tmp_path: Path, begin_ns: int) -> None:
+    ended = timed(tmp_path, begin_ns)
+    assert ended.returncode == 1 and "this machine is too slow" in ended.stderr
+    assert not (tmp_path / "f.client.json").exists()
+
+
+def test_what_fails_lets_others_go_on(tmp_path: Path) -> None:
+    failing = ("sh", "-c", "echo {}; exit 1")
+    assert timed(tmp_path, 2 * NS, command=failing).returncode == 0
+    assert (tmp_path / "f.client.json").read_text() == "{}\n"
+
+
+def test_it_is_stopped_when_it_is_due(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert timed(tmp_path, 2 * NS, 3 * NS, command=("sleep", "60")).returncode == 0
+    assert 3 <= time.monotonic() - began < 30
