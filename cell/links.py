@@ -24,7 +24,7 @@ from .numbers import (
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .queues import AnyQueue, queue_bytes, queue_lines
 from .radio import Arq, Medium
-from .text import InterfaceAddress, InterfaceName, Line
+from .text import FlowName, InterfaceAddress, InterfaceName, Line, Word
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot
 # hold until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
@@ -298,6 +298,14 @@ def remark(code_point: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Entering(Part):
+    """The controller of a flow enters a state: its server's log shows it for the first time."""
+
+    flow: FlowName
+    state: Word
+
+
+@dataclass(frozen=True, slots=True)
 class Change(Part):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
 
@@ -305,12 +313,15 @@ class Change(Part):
     is_rest: whether it is a later part of a stop, so that a frame that begins now ends with the
     stop; the link carries no more for that. Left out where it is not.
     impairment: all of its fields, with its own seed.
+    entering: what it waits for from at_ns on; left out where it comes at at_ns. The runtime learns
+    the time, and gives what runs a cell a plan with it.
     """
 
     at_ns: TimeNs
     rate_bps: Rate | None = None
     is_rest: bool = field(default=False, metadata=UNLESS_OFF)
     impairment: Impairment | None = None
+    entering: Entering | None = field(default=None, metadata=UNLESS_ABSENT)
 
     @property
     def in_force(self) -> int | Impairment:

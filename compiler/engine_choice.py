@@ -25,6 +25,7 @@ from .engines import (
     AGGREGATES,
     BPF,
     BROWSER,
+    ENTERING,
     IMAGE,
     MODULE,
     MPTCP,
@@ -118,6 +119,8 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         for interface in node.interfaces:
             if interface.queue is not None and interface.queue.own_module is not None:
                 yield Requirement(f"the queue of `{node.name}`", _line(interface), MODULE)
+            if any(change.entering for change in interface.changes):
+                yield Requirement(f"a link of `{node.name}`", _line(interface), ENTERING)
             medium = None if interface.shaper is None else interface.shaper.medium
             repairs = interface.impairment is not None and interface.impairment.repair is not None
             yield from _of_radio(node.name, medium, repairs, _line(interface))
@@ -142,6 +145,8 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
             line = 0 if way.span.source.name.startswith("<") else way.span.line  # `<preset geo>`
             if QUEUES[way.queue.kind].is_module:
                 yield Requirement(f"the queue of `{node}`", line, MODULE)
+            if any(event.entering for event in way.events):
+                yield Requirement(f"a link of `{node}`", line, ENTERING)
             yield from _of_radio(node, way.medium, way.impairment.repair is not None, line)
 
 

@@ -93,7 +93,14 @@ REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without 
 THINNING = Feature(
     "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
 )
-ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING)
+ENTERING = Feature(
+    "changes upon a state",
+    "enters",
+    "changes upon a state of a flow",
+    "learn (only uml runs a cell twice alike)",
+    "with a time in place of `enters`",
+)
+ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING, ENTERING)
 
 
 @dataclass(frozen=True, slots=True)

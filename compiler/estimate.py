@@ -105,7 +105,13 @@ class Estimate:
 def wall_s(costs: Costs, cell: Cell) -> float:
     """Return the wall seconds that a cell takes on one core."""
     length_s = length(cell)
-    return cell_s(costs, cell, length_s, packets(cell, length_s))
+    waits = any(
+        change.entering is not None
+        for node in cell.nodes
+        for interface in node.interfaces
+        for change in interface.changes
+    )
+    return (1 + waits) * cell_s(costs, cell, length_s, packets(cell, length_s))
 
 
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:

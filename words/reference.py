@@ -24,6 +24,7 @@ from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
 from .claims import STATISTICS, TRENDS
 from .distributions import DISTRIBUTIONS
+from .enters import ENTERINGS
 from .figures import FIGURES
 from .jitter import JITTERS
 from .losses import LOSSES
@@ -55,6 +56,7 @@ WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Queues", QUEUES),
     ("Rate models", RATES),
     ("Loss models", LOSSES),
+    ("Times of `at`", ENTERINGS),
     ("Jitter models", JITTERS),
     *((_title(device.modes), device.modes) for device in (*DEVICES, *PROXIES)),
     ("CCAs over TCP", TCP_CCAS),

@@ -13,6 +13,7 @@ from fairc.compiler import plan
 from fairc.compiler.passes.bottlenecks import find_bottlenecks
 from fairc.compiler.passes.captures import place_captures
 from fairc.compiler.passes.devices import lower_devices
+from fairc.compiler.passes.entering import check_entering
 from fairc.compiler.passes.extra_rtts import lengthen
 from fairc.compiler.passes.flows import (
     check_bottlenecks,
@@ -117,6 +118,7 @@ class Lowering:
         ports = assign_ports(traffic, report)
         devices = lower_devices(routed.wiring, routed.queues, traffic, ports, report)
         warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)
+        watched = check_entering(scenario, report)
         ends_ns = scenario.duration_ns if scenario.duration_ns else scenario.deadline_ns
         check_radio(routed.wiring, ends_ns, report)
         bindings = dict(configuration.bindings)
@@ -135,7 +137,9 @@ class Lowering:
             nodes=routed.nodes,
             cables=tuple(routed.wiring.cables),
             flows=tuple(
-                self._flow(flow, path, ports[flow.name], routed, sample_every_ns(flow, metrics))
+                self._flow(
+                    flow, path, ports[flow.name], routed, sample_every_ns(flow, metrics, watched)
+                )
                 for flow, path in _with_variants(traffic)
             ),
             captures=routed.captures if scenario.captures == "full" else (),

@@ -4,7 +4,7 @@ of each entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from fairc.compiler.passes.routing import RoutedPath, Traffic
@@ -15,9 +15,17 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called
 from fairc.words.metrics import METRICS, FlowTiming
 
+WATCHED_EVERY_NS = 10_000_000
 
-def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
-    """Return the sampling interval of a flow: the shortest that one of its metrics requests, ns."""
+
+def sample_every_ns(
+    flow: model.Flow, requests: Iterable[model.MetricRequest], watched: Collection[str] = ()
+) -> int:
+    """Return the sampling interval of a flow, ns: the shortest that one of its metrics requests, or
+    that a change of a link needs.
+
+    watched: flows whose states links wait for, by name.
+    """
     if flow.transport == "udp":
         return SAMPLE_EVERY_NS
     wanted = (
@@ -25,7 +33,8 @@ def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -
         for request in requests
         if (every := METRICS[request.name].every) is not None and _of(request, flow)
     )
-    return min((SAMPLE_EVERY_NS, *wanted))
+    most_ns = WATCHED_EVERY_NS if flow.name in watched else SAMPLE_EVERY_NS
+    return min((most_ns, *wanted))
 
 
 def check_requests(

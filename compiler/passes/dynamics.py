@@ -41,7 +41,7 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
             found.append(change)
         elif following is None:
             rate_bps = stop_bps(LONGEST_FRAME_NS, way.frame_bytes)
-            found.append(plan.Change(at_ns=change.at_ns, rate_bps=rate_bps))
+            found.append(replace(change, rate_bps=rate_bps))
         else:
             length_ns = following.at_ns - change.at_ns
             parts = range(0, length_ns, max(1, -(-length_ns // STOP_PARTS)))

@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Generic, TypeVar
 
-from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.cell.links import Change, Entering, GilbertElliott, Impairment
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Direction, Distribution, Event, Link, Network, Recording
 from fairc.words.distributions import draw, is_drawn, mean
@@ -96,7 +96,9 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
                     return way
                 drawn = _Draws(seed, name, turn)
                 occurrences.append(_occurrence(event, number, begin_ns, length_ns, drawn))
-        return _changed(way, occurrences, end_ns)
+        changed = _changed(way, occurrences, end_ns)
+        entering = next((event.entering for event in way.events if event.entering), None)
+        return changed if entering is None else _waiting(changed, entering)
 
     if not (_varies(link.forward) or _varies(link.backward)):
         return link
@@ -256,6 +258,15 @@ def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direc
         changes=_states(first, delays, losses, reorders, ups),
         ups=tuple(ups.items()),
     )
+
+
+def _waiting(way: Direction, entering: Entering) -> Direction:
+    """Return a direction whose changes wait for a state."""
+
+    def after(changes: Sequence[Change]) -> tuple[Change, ...]:
+        return tuple(replace(change, entering=entering) for change in changes)
+
+    return replace(way, rates=after(way.rates), changes=after(way.changes))
 
 
 def _steps(recording: Recording | None, end_ns: int) -> Iterator[tuple[int, float]]:

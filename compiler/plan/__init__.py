@@ -20,6 +20,7 @@ The rest:
 from fairc.cell.links import (
     Change,
     ChosenLoss,
+    Entering,
     GilbertElliott,
     Impairment,
     Interface,
@@ -90,6 +91,7 @@ __all__ = [
     "Comparison",
     "Contrast",
     "Distribution",
+    "Entering",
     "Expression",
     "FigureRequest",
     "Flow",

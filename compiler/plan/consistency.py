@@ -100,6 +100,9 @@ def _changes(end: Interface) -> str:
             return f"the rate of `{end.name}` changes, but it has none"
         if change.rate_bps is None and end.impairment is None:
             return f"the impairment of `{end.name}` changes, but it has none"
+    alone = len(end.changes) == 1 and end.repeat_ns is None
+    if not alone and any(change.entering for change in end.changes):
+        return f"`{end.name}` changes upon a state, and in another way as well"
     if end.repeat_ns is not None and end.repeat_ns < end.changes[-1].at_ns:
         return f"the changes of `{end.name}` repeat before the last of them"
     return ""

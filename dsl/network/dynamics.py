@@ -7,16 +7,18 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from fairc.cell.links import Impairment
+from fairc.cell.links import Entering, Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, Kind
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import SHARE, TIME
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
+from fairc.dsl.model.names import on_machine
 from fairc.dsl.text import syntax
 from fairc.words.arq import refuse_beside
 from fairc.words.blocks import change as keys
@@ -27,6 +29,7 @@ from fairc.words.distributions import (
     is_distribution,
     lowest,
 )
+from fairc.words.enters import A_TIME_OR_ENTERING, FLOW, FROM, STATE
 from fairc.words.losses import Loss, loss_of
 
 CHANGE_LIMIT = 10_000
@@ -43,11 +46,11 @@ def events(
     rate: Quantity | None,
     trace: model.Trace | None,
     impairment: Impairment,
-    recorded: model.Recording | None = None,
+    recorded: model.Recordings,
 ) -> tuple[model.Event, ...]:
     """Return the events of a link in the order in which they are written.
 
-    rate, trace, impairment: what holds before. recorded: what its delay follows.
+    rate, trace, impairment: what holds before. recorded: what follows recordings.
     Raises CompileError.
     """
     gather = Gather()
@@ -65,9 +68,10 @@ def events(
     gather.finish()
     if len(statements) > CHANGE_LIMIT:
         fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1][0].span)
+    _refuse_beside(found, trace, recorded)
     _refuse_equal(changes)
     _refuse_overlap(outages)
-    _refuse_restarts(found, impairment, recorded)
+    _refuse_restarts(found, impairment, recorded.delay)
     return tuple(found)
 
 
@@ -93,8 +97,7 @@ def _event(
         times = _Times(word, scope)
         if isinstance(statement, syntax.Change):
             event = replace(
-                event,
-                begin_ns=times.take(statement.time, A_TIME, f"the time of {word}"),
+                times.event(statement.time, statement.span),
                 ramp_ns=0
                 if statement.over is None
                 else times.take(statement.over, A_POSITIVE_TIME, "the time after `over`"),
@@ -119,6 +122,17 @@ class _Times:
     def take(self, node: syntax.Expr, kind: Kind[Quantity], use: str) -> int:
         """Return a time, ns. Raises CompileError."""
         return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span)).ns
+
+    def event(self, node: syntax.Expr, span: Span) -> model.Event:
+        """Return an event that begins at a time, or upon a state. Raises CompileError."""
+        use = f"the time of {self._word}"
+        when = evaluate_with(
+            node, self._scope, lambda value: A_TIME_OR_ENTERING.take(value, use, node.span)
+        )
+        if isinstance(when, Quantity):
+            return model.Event(when.ns, span)
+        entering = Entering(on_machine(when[FLOW].name), when[STATE].name)
+        return model.Event(when[FROM].ns, span, entering=entering)
 
     def random(self, node: syntax.Expr, use: str) -> Quantity | Use[DistributionEntry]:
         """Return a time, or a distribution of times. Raises CompileError."""
@@ -299,6 +313,27 @@ def _outages(statement: syntax.Outages, scope: Scope) -> model.Event:
         length=distribution(length),
         is_up=False,
     )
+
+
+def _refuse_beside(
+    found: Sequence[model.Event], trace: model.Trace | None, recorded: model.Recordings
+) -> None:
+    """Refuse a link that changes upon a state, and in another way as well: nobody knows in which
+    order.
+    """
+    waiting = next((event for event in found if event.entering), None)
+    if waiting is None:
+        return
+    others = [event.span for event in found if event is not waiting]
+    others += [one.span for one in recorded.all]
+    if others or trace is not None or waiting.ramp_ns:
+        fail(
+            "conflicting-change",
+            "a link that changes upon a state changes once, at one instant, and in no other way",
+            waiting.span,
+            labels=tuple(Label(span, "another change") for span in others[:1]),
+            help="leave `over` out" if waiting.ramp_ns else "put the others on a separate link",
+        )
 
 
 def _refuse_equal(found: Iterable[model.Event]) -> None:

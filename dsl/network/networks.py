@@ -404,7 +404,7 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
             _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
-    changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay)
+    changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed)
     given_mtu = settings.given(keys.MTU)
     mtu = MTU if given_mtu is None else round(given_mtu.number / 8)
     return _LinkSide(

@@ -35,7 +35,7 @@ from fairc.runtime.uml import (
 )
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 
-from . import guest_job
+from . import entering, guest_job
 from .base import RawResult
 
 # How often a running machine is looked at; its end is noticed at once.
@@ -244,14 +244,44 @@ class UmlEngine:
         variant = guest_job.variant_of(cell, recipe.UML)
         started = time.monotonic()
         artefacts = workdir / "artefacts"
-        artefacts.mkdir()
-        ended = self._once(cell, variant, artefacts, core)
-        if ended.at_boot:  # the host may have lacked something for a moment
-            ended = self._once(cell, variant, artefacts, core)
+        ended = self._boot_twice(entering.without(cell), variant, artefacts, core)
         error = ended.error
+        if not error and entering.awaited(cell):
+            error, ended = self._with_changes(cell, ended, artefacts, core)
         if error == guest_job.CRASHED:
             error = guest_job.crashed(ended.console, ended.at_boot)
         return result(error, artefacts, ended.console, started, ended.virtual_s)
+
+    def _boot_twice(
+        self, cell: Cell, variant: recipe.Variant, artefacts: Path, core: int | None
+    ) -> Ended:
+        """Run a machine, once more if it ended at its boot: the host may have lacked something for
+        a moment.
+        """
+        artefacts.mkdir()
+        ended = self._once(cell, variant, artefacts, core)
+        return self._once(cell, variant, artefacts, core) if ended.at_boot else ended
+
+    def _with_changes(
+        self, cell: Cell, before: Ended, artefacts: Path, core: int | None
+    ) -> tuple[str, Ended]:
+        """Run a cell again with the changes that wait for states, at the times that its first run
+        has shown; return why it failed, or nothing, and how it ended. before: how the first one
+        did.
+
+        Where no state was entered, the first run is the cell.
+        """
+        first = artefacts.with_name("first")
+        try:
+            timed = entering.resolved(cell, entering.left_in(artefacts))
+            if timed == entering.without(cell):
+                return "", before
+            artefacts.rename(first)
+            ended = self._boot_twice(timed, guest_job.variant_of(cell, recipe.UML), artefacts, core)
+            logs = entering.left_in(first), entering.left_in(artefacts)
+            return ended.error or entering.difference(cell, *logs), ended
+        except entering.LogFault as fault:
+            return str(fault), before
 
     def _once(
         self, cell: Cell, variant: recipe.Variant, artefacts: Path, core: int | None

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairc.compiler.plan import Cell, Flow
 from fairc.mechanisms import find, named
+from fairc.runtime.engines import entering
 
 from . import (
     arrivals,
@@ -32,6 +33,7 @@ from .record import CpuLoad, Floats, FlowRecord, Measurement, Passage, Pings
 def load(cell: Cell, folder: Path) -> Measurement:
     """Read the raw artefacts of a cell. Raises ArtefactError."""
     artefacts = Artefacts(folder)
+    cell = entering.resolved(cell, artefacts.lines)
     ending = artefacts.ending()
     if ending.id != cell.id:
         raise ArtefactError(f"cell.json is of cell {ending.id}, not of {cell.id}")

@@ -64,6 +64,8 @@ def _changes(interface: Interface, until_s: float) -> Iterator[tuple[float, int 
     for turn in count():
         start_ns = turn * (interface.repeat_ns or 0)
         for change in interface.changes:
+            if change.entering is not None:
+                continue  # it comes when the flow of each cell does what it waits for
             if (t := (start_ns + change.at_ns) / NS) < until_s and not change.is_rest:
                 yield t, change.in_force
         if not interface.repeat_ns or start_ns / NS >= until_s:

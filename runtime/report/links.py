@@ -57,6 +57,8 @@ def changing(scene: Cell) -> Interface | None:
     found = [i for node in scene.nodes for i in node.interfaces if i.bottleneck]
     if len(found) != 1 or found[0].shaper is None:
         return None
+    if any(change.entering for change in found[0].changes):
+        return None  # each cell has its own time
     return found[0] if any(c.rate_bps is not None for c in found[0].changes) else None
 
 

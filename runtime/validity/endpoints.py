@@ -21,8 +21,6 @@ LIMITED_SHARE = 0.01
 RESET = "Connection reset by peer"
 """What the kernel says of a connection that its other host does not know (ECONNRESET)."""
 
-_RESET = "Connection reset by peer"
-
 SIDES = ("server", "client")
 
 _SENDER = "the send buffer"
@@ -79,13 +77,6 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
-        for end in flow.endpoints.given_up:
-            if _RESET in end.reason and not measurement.cell.rebinds:
-                yield Finding(
-                    "invalid",
-                    f"flow {flow.name}, {end}: only a NAT makes a host forget a connection;"
-                    f" {see(f'{flow.plan.name}.server.err')}",
-                )
 
 
 def workloads(measurement: Measurement) -> Iterator[Finding]:
@@ -178,7 +169,7 @@ def resets(measurement: Measurement) -> Iterator[Finding]:
             if RESET in end.reason:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: {end}, and nothing on its way resets connections;"
+                    f"flow {flow.name}, {end}: only a NAT makes a host forget a connection;"
                     f" {see(f'{flow.plan.name}.server.err')}",
                 )
 

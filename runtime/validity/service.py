@@ -8,6 +8,7 @@ import numpy as np
 
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS, bucket_bytes
 from fairc.compiler.plan import OUTDATED
+from fairc.runtime.engines import entering
 from fairc.runtime.measurement import FlowRecord, Measurement, Passage
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
@@ -207,6 +208,7 @@ def _late_service(queue: QueueRecord) -> float:
 
 def changes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: links and routes change when the plan says so, within 5 ms."""
+    yield from _waited(measurement)
     for place, history in sorted(measurement.histories.items()):
         late_s = max((done.late_s for done, _ in history.done), default=0.0)
         if late_s > LATE_CHANGE_S:
@@ -236,6 +238,31 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
             f" links"
         )
         yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")
+
+
+def _waited(measurement: Measurement) -> Iterator[Finding]:
+    """Report changes that waited for a state: for ever, or that came at another instant than that
+    of this run's own log.
+    """
+    never_ns = entering.never_ns(measurement.cell)
+    for place, history in sorted(measurement.histories.items()):
+        for change in history.interface.changes:
+            if change.entering is None:
+                continue
+            flow, state = change.entering.flow, change.entering.state
+            if change.at_ns == never_ns:
+                yield Finding(
+                    "flagged",
+                    f"the link at {'/'.join(place)} did not change: its flow {flow} never was in"
+                    f" {state}",
+                )
+            wrong = [done.at_s for done, _ in history.done if done.at_s != change.at_ns * NS]
+            if wrong:
+                yield Finding(
+                    "invalid",
+                    f"the link at {'/'.join(place)} changed at {wrong[0]:g} s, and not when its"
+                    f" flow {flow} entered {state}: the first run of the cell was another one",
+                )
 
 
 def due_s(measurement: Measurement) -> float:

@@ -308,17 +308,6 @@ def test_a_process_that_ended_badly(tmp_path: Path, status: int, words: str) -> 
     assert (found, f"a.client {words}" in reasons) == ("invalid", True)
 
 
-def test_a_connection_that_is_reset_without_a_nat(tmp_path: Path) -> None:
-    """What its endpoint tells as an end, as it does behind a NAT that gives it another port."""
-
-    def reset(event: dict[str, Any]) -> None:
-        if event["event"] in ("stopped", "done"):
-            event |= {"event": "stopped", "reason": "receiving: Connection reset by peer"}
-
-    found, reasons = verdict(crowded(), tmp_path, edit_lines("a.client.ndjson", reset))
-    assert (found, "and nothing on its way resets connections" in reasons) == ("invalid", True)
-
-
 def test_a_process_that_never_ran(tmp_path: Path) -> None:
     change = edit("cell.json", lambda d: d["processes"].pop("b.server"))
     found, reasons = verdict(crowded(), tmp_path, change)

@@ -203,6 +203,14 @@ experiment nat {
   measure = [goodput]
 }
 """
+ENTERING = """fexp 1
+experiment entering {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(1bdp)) with { link left -> right { at enters(f, drain) { rate = 1Mbit/s } } }
+  flow f { over = quic  cca = bbr3  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 INTEROP = """fexp 1
 experiment interop {
   topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(1bdp))
@@ -237,7 +245,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
     texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "bucket": BUCKET}
-    texts |= {"harm": HARM, "ways": WAYS, "nat": NAT}
+    texts |= {"harm": HARM, "ways": WAYS, "nat": NAT, "entering": ENTERING}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
