@@ -40,14 +40,14 @@ demo: install ## the same, then run examples/quickstart.fexp and say where its r
 
 # What is marked `full` (tests/conftest.py) is left to `make test-all`.
 test: setup check ## every check and most tests: ten minutes on two cores
-	cd endpoints && cargo test --release --quiet
+	cd endpoints && cargo test --profile checks --quiet
 	$(BIN)/python -m pytest -n 2 -m "not full"
 
 test-all: test test-rest ## every check and every test
 
 test-rest: setup-all ## what `make test` leaves out: other engines, browsers, Docker, root, packaging, faults, more examples
 	$(BIN)/pyright
-	cd endpoints && cargo clippy --release --all-targets --quiet -- -D warnings
+	cd endpoints && cargo clippy --profile checks --all-targets --quiet -- -D warnings
 	$(BIN)/python -m pytest -n 2 -m "full or examples"
 
 bbr3-peer: ## bbr3 beside another implementation, with the same acknowledgements and losses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def test_nginx_and_curl_run_twice_with_equal_bytes(tmp_path: Path) -> None:
     assert any("fetching packages" in step for step in steps)
     cell = next(c for c in cells_of(place / "nginx.fexp") if len(c.flows) == 2)
     kept = equal_artefacts(cell, place, tmp_path)
-    assert b"median whole file, s: 0." in kept["web.client.file.fetches"]
+    said = re.search(rb"median whole file, s: ([0-9.]+)", kept["web.client.file.fetches"])
+    assert said is not None and 0.1 < float(said[1]) < 5
 
 
 @pytest.mark.full

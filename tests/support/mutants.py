@@ -193,7 +193,16 @@ def near(mutant: Mutant) -> list[str]:
     """Return the command that runs the tests which concern a mutant's file; empty: none does."""
     if mutant.path.suffix == ".rs":
         # Cargo reads endpoints/.cargo/config.toml there only; elsewhere it compiles nothing.
-        return ["env", "-C", str(ROOT / "endpoints"), "cargo", "test", "--release", "--quiet"]
+        return [
+            "env",
+            "-C",
+            str(ROOT / "endpoints"),
+            "cargo",
+            "test",
+            "--profile",
+            "checks",
+            "--quiet",
+        ]
     files = [str(path) for path in concerning(mutant.path)]
     return [sys.executable, "-m", "pytest", "-qx", "-m", "not full", *files] if files else []
 
