@@ -107,7 +107,7 @@ def write_version(root: Path, version: str, today: datetime.date) -> None:
 def remaining(root: Path, version: str) -> str:
     """Return what a person does after the files have been built."""
     steps = [
-        f"git push origin main v{version}   # the workflow `release` tests it, then publishes files",
+        f"git push origin main v{version}   # the workflow `release` tests and publishes it",
         "approve the job `publish`: it asks for the environments `pypi` and `github-pages`",
         "Zenodo: switch the repository on once; it then reads CITATION.cff at each release",
     ]

@@ -4,7 +4,7 @@ standard, for a controller of yours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -253,14 +253,18 @@ def _member_run(status: Literal["run", "not applicable", "broken"], reason: str)
 def _check_settings(suite: Suite, settings: Mapping[str, str]) -> None:
     """Refuse what is no parameter of a suite. Raises UsageError."""
     known = [parameter.name for parameter in suite.parameters]
-    for name in settings:
+    has = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+    _require(settings, known, f"is no parameter of the suite {suite.name}", has)
+
+
+def _require(names: Iterable[str], known: Sequence[str], fault: str, has: str) -> None:
+    """Refuse names that are not known. fault: what such a name is; has: the help. Raises
+    UsageError.
+    """
+    for name in names:
         if name not in known:
             near = suggest(name, known)
-            raise UsageError(
-                f"`{name}` is no parameter of the suite {suite.name}"
-                f"{f'; did you mean `{near}`?' if near else ''}",
-                f"its parameters are {', '.join(known)}" if known else "it has no parameters",
-            )
+            raise UsageError(f"`{name}` {fault}{f'; did you mean `{near}`?' if near else ''}", has)
 
 
 def _check_values(suite: Suite, variant: Variant, member: Member, given: Mapping[str, str]) -> None:
@@ -281,12 +285,6 @@ def _check_values(suite: Suite, variant: Variant, member: Member, given: Mapping
 def _chosen(suite: Suite, only: Sequence[str]) -> list[Member]:
     """Return the members that are asked for. Raises UsageError."""
     known = [member.name for member in suite.members]
-    for name in only:
-        if name not in known:
-            near = suggest(name, known)
-            raise UsageError(
-                f"the suite {suite.name} has no member `{name}`"
-                f"{f'; did you mean `{near}`?' if near else ''}",
-                f"its members are {', '.join(known)}",
-            )
+    has = f"its members are {', '.join(known)}"
+    _require(only, known, f"is no member of the suite {suite.name}", has)
     return [member for member in suite.members if not only or member.name in only]

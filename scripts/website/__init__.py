@@ -1,1 +1,1 @@
-"""The project's site: its pages, a gallery, live reports and packs, as files that need no server."""
+"""The project's site: pages, a gallery, live reports and packs, as files without a server."""

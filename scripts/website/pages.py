@@ -93,7 +93,8 @@ def _write_source(file: Path, out: Path) -> None:
     cut = "" if len(content) <= MOST_SHOWN_BYTES else "Its beginning:\n\n"
     language = LANGUAGES.get(file.suffix, "text")
     (out / f"{name}.md").write_text(
-        f"# {file.relative_to(ROOT)}\n\n[Download]({name.name})\n\n{cut}````{language}\n{shown.rstrip()}\n````\n",
+        f"# {file.relative_to(ROOT)}\n\n[Download]({name.name})\n\n{cut}"
+        f"````{language}\n{shown.rstrip()}\n````\n",
         encoding="utf-8",
     )
 
