@@ -132,7 +132,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the compiler knows of an engine.
+    """The profile of an engine, for the compiler.
 
     lacks: what it cannot do. costs: of its cells.
     """

@@ -33,7 +33,7 @@ Written = tuple["Plan", Callable[[Path], None]]
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """What to run, before it has an engine.
+    """A target to run, before it has an engine.
 
     suite: the name of its file, if that has several experiments; else empty. axes: the swept names.
     engine: the one that a compiled plan is for; None for a file. folder: of a compiled plan.
