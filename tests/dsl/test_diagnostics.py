@@ -109,10 +109,9 @@ def test_diagnostic(file: Path, update: bool, tmp_path: Path, called: Called) ->
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_page_is_about_its_code(file: Path) -> None:
-    found = re.findall(
-        r"^(?:error|warning)\[(.*?)\]", file.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert file.stem in found
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith(f"# {file.stem}\n\n")
+    assert file.stem in re.findall(r"^(?:error|warning)\[(.*?)\]", page, re.MULTILINE)
 
 
 UNREACHABLE = {"unknown-engine"}
