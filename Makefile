@@ -67,7 +67,7 @@ fix: $(DEVELOPER) ## format, and mend what the linters can
 	$(BIN)/ruff check --fix .
 	cd endpoints && cargo fmt
 
-count: ## the size of the code now and then: imports in functions, caches, lines
+count: ## the size of the code, its longest files and functions
 	@$(PYTHON) scripts/count.py
 
 TURNS := 3

@@ -25,13 +25,13 @@ from .passes.report import Report
 from .plan import Cell, Input, Plan
 
 PART_LIMIT = 20_000
-"""How many flows, nodes and links representatives have together."""
+"""The most flows, nodes and links that representatives have together."""
 
 OF_CONFIGURATIONS = frozenset({"idle-link", "nothing-to-mark", "small-queue", "unused-link"})
 """Warnings that name the configurations in which they arise, where these are not all."""
 
 SHOWN = 3
-"""How many of them are named."""
+"""The most of them that are named."""
 
 Bindings = tuple[tuple[str, str], ...]
 

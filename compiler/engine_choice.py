@@ -70,7 +70,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why an engine cannot run something: it lacks a feature that is required."""
+    """The reason why an engine cannot run something: it lacks a feature that is required."""
 
     engine: str
     requirement: Requirement

@@ -132,7 +132,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the compiler knows of an engine.
+    """The profile of an engine, for the compiler.
 
     lacks: what it cannot do. costs: of its cells.
     """
@@ -148,8 +148,8 @@ class Profile:
 # QUIC: about 140 to 160 us of CPU time for a packet at 5, 10 and 100 Mbit/s, from wall times of
 # cells that shared two virtual cores with other work, so rounded down to 122 in all. Memory:
 # 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
-# A device: runs with and without a policer (docs/learn/links.md), 21 to 34 us of CPU time for a
-# packet.
+# A device: runs with and without a policer (docs/learn/links/policers.md), 21 to 34 us of CPU time
+# for a packet.
 UML = Costs(
     1.0, 0.001, 3.2e-5, 9.0e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
 )

@@ -23,7 +23,7 @@ FILES = "files.json"
 SPEC = "spec"
 """The folder with the experiment's file and every file that it reads."""
 RESULTS = "results"
-"""What cells run on a cluster left in a compiled plan (runtime/run/cluster.py)."""
+"""The traces that cells run on a cluster leave in a compiled plan (runtime/run/cluster.py)."""
 
 # Any path that stays inside the folder; users name parts of it.
 _PART = r"[^/\x00-\x1f\x7f]*[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]*"
@@ -238,7 +238,7 @@ class Record:
 
 
 FOREIGN = File(bytes=0, sha256="0" * 64, user=True)
-"""What is known of a file that is not on record."""
+"""The description of a file that is not on record."""
 
 
 def _is_file(path: Path) -> bool:

@@ -76,7 +76,7 @@ ENDS = frozenset({"users", "from", "to", "count"})
 
 @dataclass(frozen=True)
 class Parts:
-    """What the scenarios of an experiment are made from.
+    """The parts from which an experiment's scenarios are made.
 
     topology: the setting's value, or the inline body.
     topologies: those declared in the file.
@@ -524,7 +524,7 @@ class Builder:
 
 
 class Machines(NamedTuple):
-    """What hosts are: as in a `Scenario`, but for the kernel."""
+    """The settings of hosts: as in a `Scenario`, but for the kernel."""
 
     processing_ns: int | None
     syscall_cost_ns: int | None

@@ -161,7 +161,7 @@ class Figure:
 
 
 class Run:
-    """What an experiment measured. path: its run directory."""
+    """The results of an experiment. path: its run directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -240,7 +240,7 @@ class Run:
 
     @property
     def counts(self) -> Counts:
-        """How many cells are valid, flagged, invalid, failed."""
+        """The numbers of cells that are valid, flagged, invalid, failed."""
         return self._answer.validity.counts
 
     @property

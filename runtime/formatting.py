@@ -32,7 +32,7 @@ class Number:
 
 Interval = tuple[Number, Number]
 Cell = str | Number | Interval
-"""What a column of a table has in a row."""
+"""A cell of a table."""
 
 SHARE = "share"
 """The unit of what is printed in percent."""

@@ -30,7 +30,7 @@ SIZE = Parameter(
 )
 
 LONGEST_NS = 3600 * 10**9
-"""What the kernel takes."""
+"""The limits of the kernel."""
 
 NONE = Entry("none", "Each packet leaves by itself, as soon as the one ahead has left", runs=True)
 

@@ -40,7 +40,7 @@ from .tables import Column, ColumnName, Table, number, unit
 
 SIZE_LIMIT_BYTES = 16_000_000
 POINT_LIMIT = 2000
-"""How many points a plan holds of a distribution, in every cell: twice the different values."""
+"""The most points of a distribution in a plan, in every cell: twice the different values."""
 
 SHARES = "cdf"
 """The column of a distribution function."""

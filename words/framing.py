@@ -17,9 +17,9 @@ from fairc.dsl.core.units import DATA
 from fairc.dsl.core.values import Quantity
 
 ETHERNET_PAYLOAD_BYTES = 46
-"""What Ethernet pads shorter packets to (IEEE 802.3), bytes."""
+"""The size to which Ethernet pads shorter packets (IEEE 802.3), bytes."""
 DOCSIS_BYTES = 18
-"""What DOCSIS shapes by: Ethernet with its checksum, bytes."""
+"""The header by which DOCSIS shapes: Ethernet with its checksum, bytes."""
 TRAILER_BYTES = 8
 """The trailer of AAL5 (ITU-T I.363.5), bytes."""
 MOST_BYTES = 256

@@ -22,7 +22,7 @@ WINDOW = (FROM, TO)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a flow must do for a metric to have values.
+    """The workloads for which a metric has values.
 
     activity: completes "no flow ...".
     met: whether any of some flows does it.

@@ -60,7 +60,7 @@ TRANSMISSIONS: Registry[Transmission] = Registry(
 )
 A_TRANSMISSION = Entries(TRANSMISSIONS)
 LONGEST_S = 60
-"""How long a bucket may take to fill, s: the kernel counts in 32 bits of 64 ns."""
+"""The longest time that a bucket may take to fill, s: the kernel counts in 32 bits of 64 ns."""
 
 
 def burst_of(

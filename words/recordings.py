@@ -28,14 +28,14 @@ from .tables import EXACT, MISSING, Column, ColumnName, Table, Times, number
 
 STEP_LIMIT = 100_000
 LEAST = {RATE: "0bit/s", TIME: "0ms", SHARE: "100%"}
-"""What a missing value may mean, in a message."""
+"""The meanings of a missing value, for messages."""
 
 FORM = "a header such as `time [s], rate [Mbit/s]`, then a row of numbers per line"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a recording is read.
+    """The way to read a recording.
 
     what: of a link follows it. column, time: which columns; None: those of the names `what` and
     `time`. unit: of the values; None: as the file has it. missing: what a missing value is; `hold`:

@@ -28,7 +28,7 @@ EXACT = Context(prec=40)
 ROW_LIMIT = 500_000
 
 MISSING = frozenset({"", "-", "--", "?", "na", "n/a", "nan", "null", "none", "nil"})
-"""What stands for a value that there is not, in any case of letters."""
+"""The marks of a missing value, in any case of letters."""
 
 TIMES = frozenset({"time", "timestamp", "t", "ts", "date", "datetime"})
 """Names of the column of times, in any case of letters."""
@@ -121,7 +121,7 @@ class Column:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.name or str(self.place + 1)
 
 

@@ -31,7 +31,7 @@ from .tables import ColumnNames, Table
 SIZE_LIMIT_BYTES = 16_000_000
 BIN_LIMIT = 100_000
 FRAME_BITS = 8 * 1514
-"""What a chance delivers on the wire, bits: a packet of 1500 bytes in its Ethernet frame."""
+"""The bits on the wire of an opportunity: a packet of 1500 bytes in its Ethernet frame."""
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,12 @@ from .transfers import check_transfers
 KNOWN_NETWORKS = 1000
 
 Talks = tuple[tuple[object, ...], ...]
-"""What of the flows the network's part depends on."""
+"""The facts about flows on which the network's part depends."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedNetwork:
-    """What follows from a network, and from who talks to whom.
+    """Everything that follows from a network and from the ends of its flows.
 
     paths, buffers: of each flow that has a path, by its name; buffers in bytes. further: the other
     paths that it takes; subflows: those of Multipath TCP.

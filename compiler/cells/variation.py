@@ -116,14 +116,14 @@ WITHOUT_LOSSES = frozenset(
         _drawn_pauses,
     )
 )
-"""What all configurations of a repetition draw alike unless the file says `draws = own`."""
+"""The draws that all configurations of a repetition share unless the file says `draws = own`."""
 
 PAIRED = WITHOUT_LOSSES | {
     varied
     for holds, varied in VARIATIONS
     if holds in (_random_losses, _random_delays, _random_releases, _processing)
 }
-"""What they draw alike with `paired = on`: everything except what is drawn inside the kernel."""
+"""The draws that they share with `paired = on`: all except those inside the kernel."""
 
 
 def variations(scenario: Scenario) -> frozenset[str]:

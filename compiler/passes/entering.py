@@ -8,7 +8,7 @@ from fairc.words.enters import STATES
 from .report import Report
 
 SHOWN = 5
-"""How many flows are named."""
+"""The most flows that are named."""
 
 
 def check_entering(scenario: Scenario, report: Report) -> frozenset[str]:

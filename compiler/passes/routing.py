@@ -29,10 +29,10 @@ from .report import Report
 from .wiring import Egress, TunnelEnd, Wiring
 
 LEAST_MTU = 576
-"""What every IPv4 host accepts (RFC 791, section 3.1), bytes; a tunnel must leave as much."""
+"""The size that every IPv4 host accepts (RFC 791, section 3.1), bytes; a tunnel leaves as much."""
 
 DETOUR_LINKS = 1_000_000
-"""What a link that is down counts: nothing but such links is a worse way."""
+"""The cost of a link that is down: nothing but such links is a worse way."""
 
 
 @dataclass(frozen=True, slots=True)

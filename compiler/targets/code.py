@@ -44,7 +44,7 @@ MEANINGS = {
     "echo": "echoes of pings",
     "sender": "data and ACKs at a sender",
 }
-"""What captures away from a queue show, by their point."""
+"""The meaning of captures away from a queue, by their point."""
 
 
 @dataclass(slots=True)

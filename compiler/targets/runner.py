@@ -47,7 +47,7 @@ def mechanisms() -> Mapping[str, bytes]:
 
 
 _COPIED = {"cell": "", "agent": "_agent"}
-"""What is copied of a mechanism, and what its name beside programs ends in."""
+"""The files that are copied of a mechanism, and the ends of their names beside programs."""
 _IMPORT = re.compile(rb"^( *)from fairc\.cell\.", re.MULTILINE)
 
 

@@ -76,7 +76,7 @@ def sha256_of(name: Text, data: bytes) -> str:
 
 
 class Contents(Generic[T]):
-    """What files say that are read in one way: each is read once, whoever names it."""
+    """Contents of files that are read in one way: each is read once, whoever names it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], T] = {}

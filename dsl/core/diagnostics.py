@@ -10,7 +10,7 @@ from .source import Span
 
 
 class Severity(Enum):
-    """How bad a diagnostic is: an error stops the compilation, a warning does not."""
+    """The severity of a diagnostic: an error stops the compilation, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a second place in the source has to do with a diagnostic."""
+    """A second place in the source, and its relation to a diagnostic."""
 
     span: Span
     text: str
@@ -53,7 +53,7 @@ class Diagnostic:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What the same finding has in common wherever it arises."""
+        """The key of a finding, the same wherever it arises."""
         span = self.about or self.span
         name, start = (span.source.name, span.start) if span else ("", 0)
         return self.code, name, start, self.message

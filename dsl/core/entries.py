@@ -55,7 +55,7 @@ class Parameter(Generic[T]):
 
     @property
     def unless_given(self) -> str:
-        """What applies if it is omitted, as text; empty if nothing does."""
+        """The default, as text; empty if there is none."""
         return self.default or self.otherwise
 
 

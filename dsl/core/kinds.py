@@ -33,7 +33,7 @@ W = TypeVar("W", bound=str)
 
 
 class Kind(Protocol[T_co]):
-    """What a value may be, and the type that the compiler works with."""
+    """A kind of value, and the type that the compiler works with."""
 
     @property
     def phrase(self) -> str:

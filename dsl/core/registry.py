@@ -143,10 +143,10 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
 """Words of other tools and papers, and what they are called here, the likeliest first."""
 
 LISTED = 50
-"""How many names a message lists."""
+"""The most names that a message lists."""
 
 COMPARED = 200
-"""How many names of like length are compared with an unknown one."""
+"""The most names of like length that are compared with an unknown one."""
 
 
 class Registry(Generic[T]):

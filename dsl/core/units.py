@@ -161,7 +161,7 @@ MISSPELT = {
     "kB/s": "kbit/s",
     "GB/s": "Gbit/s",
 }
-"""What people write for a unit of the language.
+"""Common other spellings of units.
 
 `MB/s` also needs a factor of 8: see expressions/literals.
 """

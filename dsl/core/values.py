@@ -1,6 +1,7 @@
 """Values of expressions.
 
-Every value knows where it was written and has one canonical text.
+Every value knows where it was written (`span`), has one canonical text (`canonical`), a name in
+messages (`phrase`) and the number of its parts (`weight`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from .source import Span
 from .units import SIZES, TIME, Dimension, canonical
@@ -22,6 +23,7 @@ class Quantity:
     number: Fraction
     dimension: Dimension
     span: Span = field(compare=False)
+    weight: ClassVar[int] = 1
 
     @cached_property
     def canonical(self) -> str:
@@ -48,13 +50,8 @@ class Quantity:
         return int(self.number)
 
     @property
-    def weight(self) -> int:
-        """How many parts it has."""
-        return 1
-
-    @property
     def phrase(self) -> str:
-        """What it is, for messages."""
+        """Its name in messages."""
         return str(self.dimension)
 
 
@@ -70,6 +67,7 @@ class Mixture:
     operation: Literal["sum", "max", "min"]
     parts: tuple[Quantity | Mixture, ...]
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "a size that depends on path and packets"
 
     @cached_property
     def canonical(self) -> str:
@@ -87,13 +85,8 @@ class Mixture:
 
     @cached_property
     def weight(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return 1 + sum(part.weight for part in self.parts)
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a size that depends on path and packets"
 
     def bits(self, units: Mapping[Dimension, Fraction]) -> Fraction:
         """Return the size; units: what one base unit of each dimension is, bits."""
@@ -200,6 +193,7 @@ class Symbol:
     name: str
     span: Span = field(compare=False)
     known: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
+    weight: ClassVar[int] = 1
 
     @property
     def canonical(self) -> str:
@@ -207,13 +201,8 @@ class Symbol:
         return self.name
 
     @property
-    def weight(self) -> int:
-        """How many parts it has."""
-        return 1
-
-    @property
     def phrase(self) -> str:
-        """What it is, for messages."""
+        """Its name in messages."""
         return f"the word `{self.name}`"
 
 
@@ -223,22 +212,14 @@ class Text:
 
     value: str
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "a string"
+    weight: ClassVar[int] = 1
 
     @property
     def canonical(self) -> str:
         """The string in quotes, with escapes."""
         escaped = self.value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
-
-    @property
-    def weight(self) -> int:
-        """How many parts it has."""
-        return 1
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a string"
 
 
 @dataclass(frozen=True)
@@ -247,21 +228,13 @@ class Truth:
 
     value: bool
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "a condition"
+    weight: ClassVar[int] = 1
 
     @property
     def canonical(self) -> str:
         """`true` or `false`; conditions are not values, so this never needs to be parsed."""
         return str(self.value).lower()
-
-    @property
-    def weight(self) -> int:
-        """How many parts it has."""
-        return 1
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a condition"
 
 
 @dataclass(frozen=True)
@@ -311,12 +284,12 @@ class Applied:
 
     @cached_property
     def weight(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return 1 + sum(argument.value.weight for argument in self.arguments)
 
     @property
     def phrase(self) -> str:
-        """What it is, for messages."""
+        """Its name in messages."""
         return f"`{self.name}(...)`"
 
 
@@ -334,6 +307,7 @@ class Amended:
     changes: object = field(compare=False, repr=False)
     span: Span = field(compare=False)
     label: str = field(default="", compare=False)
+    phrase: ClassVar[str] = "a topology `with` changes"
 
     @cached_property
     def canonical(self) -> str:
@@ -342,13 +316,8 @@ class Amended:
 
     @property
     def weight(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return 1 + self.base.weight
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a topology `with` changes"
 
 
 @dataclass(frozen=True)
@@ -358,21 +327,13 @@ class Several:
     count: Quantity
     item: Quantity
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "`... of ...`"
+    weight: ClassVar[int] = 1
 
     @cached_property
     def canonical(self) -> str:
         """The count, `of`, and the item."""
         return f"{self.count.canonical} of {self.item.canonical}"
-
-    @property
-    def weight(self) -> int:
-        """How many parts it has."""
-        return 1
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "`... of ...`"
 
 
 @dataclass(frozen=True)
@@ -381,6 +342,7 @@ class ListValue:
 
     items: tuple[Value, ...]
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "a list"
 
     @cached_property
     def canonical(self) -> str:
@@ -389,13 +351,8 @@ class ListValue:
 
     @cached_property
     def weight(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return 1 + sum(item.weight for item in self.items)
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a list"
 
 
 @dataclass(frozen=True)
@@ -404,6 +361,7 @@ class TupleValue:
 
     items: tuple[Value, ...]
     span: Span = field(compare=False)
+    phrase: ClassVar[str] = "a tuple"
 
     @cached_property
     def canonical(self) -> str:
@@ -413,13 +371,8 @@ class TupleValue:
 
     @cached_property
     def weight(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return 1 + sum(item.weight for item in self.items)
-
-    @property
-    def phrase(self) -> str:
-        """What it is, for messages."""
-        return "a tuple"
 
 
 Value = (

@@ -35,13 +35,13 @@ from .literals import number_of
 T = TypeVar("T")
 
 WORK_LIMIT = 400_000
-"""How many list items may be computed while a file is checked, or for one configuration."""
+"""The most list items that are computed while a file is checked, or for one configuration."""
 
 DEPTH_LIMIT = 100
-"""How deep expressions may be nested, through every `let`: far less than Python's stack."""
+"""The deepest nesting of expressions, through every `let`: far less than Python's stack."""
 
 WEIGHT_LIMIT = 1_000_000
-"""How many parts a value may have: lists of lists of lists grow fast."""
+"""The most parts of a value: lists of lists of lists grow fast."""
 
 
 STEP_LIMIT = 1_000_000
@@ -287,7 +287,7 @@ def _light(value: Value, scope: Scope) -> Value:
 
 @dataclass(frozen=True)
 class Changes:
-    """What stands between the braces of a `with`, and where its names are looked up."""
+    """The changes between the braces of a `with`, and the scope of their names."""
 
     body: syntax.Body
     scope: Scope

@@ -22,7 +22,7 @@ from .sweeps import Grid
 
 
 class Draws(NamedTuple):
-    """What is shared. common: starts, arrivals, sizes and pauses; paired: these and the losses."""
+    """Shared draws. common: starts, arrivals, sizes and pauses; paired: these and the losses."""
 
     common: bool = True
     paired: bool = False

@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LIMIT = 10_000
-"""How many results are remembered: sweeps vary the last names fastest."""
+"""The most results that are remembered: sweeps vary the last names fastest."""
 
 
 class Memo(Generic[P, T]):

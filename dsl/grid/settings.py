@@ -39,7 +39,7 @@ class Overrides:
 
     @property
     def texts(self) -> frozenset[str]:
-        """What is set, as it was written."""
+        """The setting, as it was written."""
         return frozenset(word.span.source.text for word, _ in self._values.values())
 
     @property
@@ -54,7 +54,7 @@ class Overrides:
 
     @property
     def applied(self) -> tuple[Setting, ...]:
-        """What has been replaced, by name; complete once `apply` has returned."""
+        """The replaced settings, by name; complete once `apply` has returned."""
         return tuple(
             Setting(name=name, value=self._values[name][1].span.text, instead=instead)
             for name, instead in sorted(self._instead.items())

@@ -28,7 +28,7 @@ Combination = Literal["sum", "ratio", "trend"]
 
 @dataclass(frozen=True)
 class Contrast:
-    """How an expression of statistics is combined.
+    """The combination of an expression of statistics.
 
         sum    f1 s1 + f2 s2 + shift    ratio    f1 s1 / s2 + shift    trend    s1, s2, ...
 
@@ -89,7 +89,7 @@ class ClaimUnit(Model):
 
     @cached_property
     def contrast(self) -> Contrast:
-        """How its statistics are combined."""
+        """The combination of its statistics."""
         return contrast_of(self.expression)
 
     @property
@@ -118,7 +118,7 @@ class Quantity(Model):
 
     @property
     def form(self) -> Combination:
-        """How the statistics of its units are combined."""
+        """The combination of the statistics of its units."""
         return self.units[0].contrast.form
 
     @property
@@ -151,7 +151,7 @@ class Claim(Quantity):
 
     @property
     def extent(self) -> str:
-        """What `for` says: `each`, `mean` or a share such as `90%`."""
+        """The value of `for`: `each`, `mean` or a share such as `90%`."""
         return f"{100 * self.least:.12g}%" if self.least < 1 else self.over
 
     @property

@@ -26,7 +26,7 @@ from .metric_names import ValueName
 from .names import FlowLabel
 
 DEEPEST = 40
-"""How deep a tree may be nested: the parser of JSON ends at 200 levels, and each takes two."""
+"""The deepest nesting of a tree: the parser of JSON ends at 200 levels, and each takes two."""
 
 MOST_PARTS = 1000
 

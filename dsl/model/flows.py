@@ -40,7 +40,7 @@ class OwnCca:
 
 @dataclass(frozen=True, slots=True)
 class Multipath:
-    """How a flow uses several paths, by Multipath TCP.
+    """The use of several paths by a flow, by Multipath TCP.
 
     on_failure: whether the second one waits until a link of the client is down. backup: the node
     that paths cross which are used while nothing else works, or None; span: where it is written.

@@ -57,7 +57,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """What of a link follows a recording; None: what does not."""
+    """The attributes of a link that follow a recording; None: it does not."""
 
     rate: Recording | None = None
     delay: Recording | None = None
@@ -100,7 +100,7 @@ class LinkDevice:
 
     @property
     def last_ns(self) -> int:
-        """When it changes for the last time, ns after the start of the cell; 0: it never does."""
+        """The time of its last change, ns after the start of the cell; 0: it has none."""
         return 0
 
     @property
@@ -229,7 +229,7 @@ class Direction:
 
     @property
     def impairments(self) -> list[Impairment]:
-        """What it does to packets at first, and after each change."""
+        """Its impairments at first, and after each change."""
         later = [change.impairment for change in self.changes]
         return [self.impairment, *(state for state in later if state is not None)]
 
@@ -240,7 +240,7 @@ class Direction:
 
     @property
     def packet_bps(self) -> int:
-        """How fast it sends full packets, bit/s of them in frames of Linux; 0 without a rate."""
+        """Its rate for full packets, bit/s of them in frames of Linux; 0 without a rate."""
         return (self.rate_bps or 0) * frame_bytes(self.mtu) // self.frame_bytes
 
     @property

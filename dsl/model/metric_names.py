@@ -11,7 +11,7 @@ ValueName = Annotated[str, Pattern(rf"^{_WORD}(?:\.{_WORD})?(?:\({VISIBLE}*\))?$
 """The name of a metric's value: `rtt`, `rtt.p95`, `rtt.p95(from: 5s)`."""
 
 Mark = Annotated[str, Pattern(rf"^\({VISIBLE}*\)$", 800)]
-"""What the name of a value ends with where one metric has several requests: `(from: 5s)`."""
+"""The end of a value's name where one metric has several requests: `(from: 5s)`."""
 
 
 def unmarked(value: str) -> str:

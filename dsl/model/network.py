@@ -11,7 +11,7 @@ from fairc.dsl.core.source import Span
 from .links import Direction
 
 Hashed = Literal["ports", "hosts"]
-"""What of a flow decides its way, where several are equal."""
+"""The part of a flow that decides its way, where several are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Proxies:
 
 
 TunnelEcn = Literal["copy", "clear"]
-"""What a tunnel does with ECN: normal mode and compatibility mode of RFC 6040."""
+"""The modes of a tunnel for ECN: normal mode and compatibility mode of RFC 6040."""
 
 
 @dataclass(frozen=True, slots=True)

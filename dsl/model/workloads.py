@@ -167,7 +167,7 @@ class Workload(ABC):
 
     @property
     def size_bytes(self) -> int | None:
-        """What each connection transfers, bytes; None if there is no end to it."""
+        """The size of each connection's transfer, bytes; None if it has no end."""
         return self._part.total_bytes(1) if self._part else None
 
     @property
@@ -177,7 +177,7 @@ class Workload(ABC):
 
     @property
     def group_s(self) -> float:
-        """How long a group of its frames lasts, s; 0: there are none, or of no fixed length."""
+        """The duration of a group of its frames, s; 0: there are none, or of no fixed length."""
         return 0.0
 
     @property
@@ -204,7 +204,7 @@ class Workload(ABC):
 
     @property
     def page_loads(self) -> int:
-        """How many page loads it makes."""
+        """The number of its page loads."""
         return 0
 
     @property
@@ -242,7 +242,7 @@ class Workload(ABC):
 
     @property
     def needs_quic(self) -> str:
-        """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
+        """The reason why its CCA must exist over QUIC besides TCP; empty: it need not."""
         return ""
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:

@@ -183,7 +183,7 @@ def _both_ways(ways: Ways) -> Ways:
 
 
 class Before(NamedTuple):
-    """What one layer finds and has described so far.
+    """The network as one layer finds it and has described it so far.
 
     nodes: those of the layers below.
     described: direction of a link -> where this layer describes it.

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Facts:
-    """What figures and claims are checked against.
+    """The facts against which figures and claims are checked.
 
     first: the scope of the first cell.
     symbols: what a condition may compare with.

@@ -31,11 +31,11 @@ ROOT: Operator = "sqrt"
 ZERO, EIGHT = (Amount(text=f"{number:g}", numbers=(number,)) for number in (0.0, 8.0))
 
 DEEPEST = 100
-"""How deep a formula may be nested, through every metric of the file that it names."""
+"""The deepest nesting of a formula, through every metric of the file that it names."""
 
 MOST_OPERANDS = 100
 MOST_PARTS = 200
-"""How many metrics and numbers one may be made of."""
+"""The most metrics and numbers in a formula."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Instance:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What two instances have in common that are computed together."""
+        """The key that instances share which are computed together."""
         entry, flows = self.entry, self.sessions
         if not entry.of_cell:  # a single flow is compared with all others
             flows = () if entry.of_each or len(flows) < 2 else tuple(sorted(flows))
@@ -70,7 +70,7 @@ class Instance:
 
     @property
     def mark(self) -> str:
-        """What the names of its values end with, unless it has the metric's own."""
+        """The end of its values' names, unless it has the metric's own."""
         told = (*self.sessions, *self.given) if self.entry.of_cell else self.given
         return f"({', '.join(told)})" if told else ""
 
@@ -495,7 +495,7 @@ class Namer:
 
     @property
     def implied(self) -> tuple[MetricRequest, ...]:
-        """What is computed besides `measure`."""
+        """The metrics that are computed besides `measure`."""
         return tuple(self._implied.values())
 
 

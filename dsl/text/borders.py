@@ -42,7 +42,7 @@ class Borders:
 
     @cached_property
     def surplus(self) -> int:
-        """How many more braces open than close."""
+        """The number of open braces less that of closed ones."""
         signs = [sign for _, sign in self._signs]
         return signs.count("{") - signs.count("}")
 

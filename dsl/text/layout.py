@@ -39,7 +39,7 @@ ENDS_A_VALUE = frozenset({"QUANTITY", "NAME", "STRING", "_RPAR", "_RSQB"})
 LINED_UP_AFTER = frozenset({"_COMMA", "_COLON"})
 LINED_UP_BEFORE = frozenset({"_LBRACE", "FOR", "WHEN"})
 LINED_UP_ALONE = frozenset({"LET", "METRIC", "FLOW"})
-"""What begins a line whose `=` is lined up only with those of lines that begin with the same."""
+"""Beginnings of lines whose `=` is lined up only with those of lines that begin with the same."""
 
 ADDED = 10**9
 """Places of commas that were added begin here, behind any text."""

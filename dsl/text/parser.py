@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 NESTING_LIMIT = 60
-"""How deep values may be nested: more than any person writes, far less than Python's stack."""
+"""The deepest nesting of values: more than any person writes, far less than Python's stack."""
 
 NAME_LIMIT = 60
 

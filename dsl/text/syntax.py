@@ -334,7 +334,7 @@ class Outages(Node):
 
 @dataclass(frozen=True, slots=True)
 class Attributes(Node):
-    """What stands between the braces of a link."""
+    """The body of a link."""
 
     items: tuple[Setting, ...]
     changes: tuple[Change | Cycle | Outage | Outages, ...]
@@ -363,7 +363,7 @@ class Device(Node):
 
 @dataclass(frozen=True, slots=True)
 class Body(Node):
-    """What stands between the braces of a topology."""
+    """The body of a topology."""
 
     elements: tuple[Let | Nodes | Link | Device, ...]
 

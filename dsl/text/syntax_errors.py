@@ -56,7 +56,7 @@ BLOCKS = frozenset(
         *("REPORT", "CLAIM", "TOPOLOGY", "LET", "METRIC", "SERVICE"),
     }
 )
-"""What begins a statement of an experiment or of a file."""
+"""First words of statements of an experiment or a file."""
 
 KEYWORDS = BLOCKS | {
     *("FEXP", "IMPORT", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "TUNNEL"),
@@ -109,7 +109,7 @@ _LOOPED = re.compile(
 """A statement that declares several things, up to the end of its loop."""
 
 _CYCLE = re.compile(r"\b(every\b[^{}]*?)\s*\{\s*(?:down|up)\Z")
-"""What repeats, up to a word that is no setting."""
+"""The pattern that repeats, up to a word that is no setting."""
 
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 

@@ -12,7 +12,7 @@ from fairc.words.ccas import QUIC_CCAS, TCP_CCAS
 
 Place = tuple[str | None, ...]
 Claim = tuple["Shared", Place, object]
-"""What is shared, where, and the value that a flow wants."""
+"""A shared setting, its place, and the value that a flow wants."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed.
+    """The changes.
 
     claims: those with another verdict; kept: how many have the same; rows: every value compared.
     """

@@ -22,7 +22,7 @@ from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 from . import console, interruption
 from .failures import Status, UsageError
 from .sources import offering
-from .targets import Allowed, refuse_unasked
+from .targets import Allowed, refuse_unrequested
 
 
 def cell(
@@ -74,7 +74,7 @@ class Part:
         except LookupError as error:
             raise UsageError(error.args[0]) from None
         if engine is None:
-            refuse_unasked(self.plan.engine, "plan")
+            refuse_unrequested(self.plan.engine, "plan")
 
     def run(self, allowed: Allowed, fresh: bool) -> int:
         """Run the cells, and store their results; return the exit status."""

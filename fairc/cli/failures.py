@@ -17,7 +17,7 @@ from . import console, interruption
 
 REPORT_TO = "CONTRIBUTING.md says where"
 LIBRARIES = {"docker": "docker>=7.1"}
-"""What pip installs for modules that only some commands import, as in setup.cfg."""
+"""The packages of modules that only some commands import, as in setup.cfg."""
 NO_LIBRARY = "cannot open shared object file"
 # Errors caused by the user's machine rather than a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
@@ -36,7 +36,7 @@ class Status(IntEnum):
 
 
 class UsageError(click.ClickException):
-    """What the user asked for cannot be done; exit status 2. help: what to do."""
+    """A request of the user that cannot be met; exit status 2. help: what to do."""
 
     exit_code = Status.WRONG
 

@@ -40,7 +40,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How two runs compare.
+    """The comparison of two runs.
 
     well: whether nothing differs. document: for JSON. text, markdown: lines for people.
     """

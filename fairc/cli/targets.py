@@ -33,7 +33,7 @@ Written = tuple["Plan", Callable[[Path], None]]
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """What to run, before it has an engine.
+    """A target to run, before it has an engine.
 
     suite: the name of its file, if that has several experiments; else empty. axes: the swept names.
     engine: the one that a compiled plan is for; None for a file. folder: of a compiled plan.
@@ -139,7 +139,7 @@ def on_engine(
     chosen = asked or kept or what.engine or requested
     requested_here = asked or (requested if what.engine is None else None)
     if requested_here != chosen:
-        refuse_unasked(chosen, "run directory" if kept else "plan")
+        refuse_unrequested(chosen, "run directory" if kept else "plan")
     try:
         return what.on(chosen)
     except CompileError as error:
@@ -160,7 +160,7 @@ def must_be_named(engine: str) -> bool:
         raise UsageError(error.args[0]) from None
 
 
-def refuse_unasked(engine: str | None, where: str) -> None:
+def refuse_unrequested(engine: str | None, where: str) -> None:
     """Raise UsageError for an engine that the user must ask for, but that only `where` names."""
     if engine is not None and must_be_named(engine):
         kind = kind_of(engine)

@@ -29,7 +29,7 @@ KINDS: tuple[tuple[str, Dimension, str, float], ...] = (
     ("delay", TIME, "s", 1e-9),
     ("loss", SHARE, "1", 1.0),
 )
-"""What a link follows, its dimension, and the unit and the factor of what is shown."""
+"""An attribute that follows a recording: its dimension, and the unit and factor that are shown."""
 
 SHARES = (5, 50, 95)
 WIDTH = 72

@@ -22,7 +22,7 @@ _DECLARED = re.compile(
     r"\b(?:the name of )?(?:an? )?(flow|node|router|users|metric|topology|swept)\b"
 )
 _SORTS = {"router": "node", "swept": "axis"}
-"""What a description calls the declarations of a sort."""
+"""The names of the sorts of declarations in descriptions."""
 
 _VALUES = ("let", "axis", "parameter")
 """Declarations whose names stand for values, wherever one is written."""
@@ -32,7 +32,7 @@ _IN_BLOCKS = {"report": "figures", "precision": "metrics"}
 
 
 class Sort(Enum):
-    """What an offer is; an editor shows a picture for it."""
+    """The kind of an offer; an editor shows a picture for it."""
 
     KEY = "key"
     STATEMENT = "statement"

@@ -13,7 +13,7 @@ from fairc.dsl.model import LinkDevice, Misplaced, Proxies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What the declarations of all devices say.
+    """The common part of the declarations of all devices.
 
     noun: what it is called, and the keyword of its block.
     summary, example: of its block.

@@ -50,7 +50,7 @@ PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "target delay", "15ms")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much a queue holds: exactly one of bytes and packets."""
+    """The size of a queue: exactly one of bytes and packets."""
 
     limit_bytes: int | None = None
     limit_packets: int | None = None

@@ -21,7 +21,7 @@ INITIAL_WINDOW = 10
 WITHIN_S, WITHIN_SHARE = 0.1e-3, 1e-3
 GOODPUT_SHARE = 0.01
 LATE_S = 5e-3
-"""What handshake, request and answers cost where computing takes time."""
+"""The cost of handshake, request and answers where computing takes time."""
 
 
 class Way:

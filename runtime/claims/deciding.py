@@ -77,7 +77,7 @@ class Unit:
 
     @property
     def reason(self) -> str:
-        """Why there is no interval, or which end is open; empty where there is one."""
+        """The reason why there is no interval, or which end is open; empty where there is one."""
         return self.estimate.reason if self.estimate.low is None else ""
 
 
@@ -103,7 +103,7 @@ class ClaimVerdict:
 
     @property
     def needed(self) -> Needed | None:
-        """How many repetitions would decide it; None: it is decided, or the number is unknown."""
+        """The repetitions that would decide it; None: it is decided, or their number is unknown."""
         if self.verdict != "undecided":
             return None
         return together([unit.needed for unit in self.units if unit.verdict == "undecided"])

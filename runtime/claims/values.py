@@ -16,7 +16,7 @@ T = TypeVar("T")
 Row = tuple[str, ...]
 """A configuration, as its value on each axis of the plan in canonical text."""
 Place = tuple[str | None, int | None]
-"""What a value belongs to within a configuration: its flow, its page load."""
+"""The place of a value within a configuration: its flow, its page load."""
 
 
 def chosen(term: Statistic, here: Mapping[Place, T]) -> T | str | None:

@@ -15,7 +15,7 @@ from fairc.runtime.host.faults import EngineUnavailable
 
 @dataclass(frozen=True, slots=True)
 class RawResult:
-    """What one run of one cell left behind.
+    """The outcome of one run of one cell.
 
     error: empty if the script ran to its end, else why it did not.
     artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on

@@ -82,7 +82,7 @@ class DockerEngine:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the lock records."""
+        """The versions that the lock records."""
         assert self._versions, "prepare comes first"
         return self._versions
 

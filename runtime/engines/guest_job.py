@@ -33,7 +33,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,250}", re.ASCII)
 MOST_CLOCK_S = 1e9
 PROGRAM_COST_NS = 1000
 CRASHED = "the virtual machine crashed"
-"""Why a cell failed whose machine ended by itself and left nothing."""
+"""The reason of a failed cell whose machine ended by itself and left nothing."""
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
 

@@ -133,8 +133,8 @@ def is_root() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What a kernel has: interfaces of type veth; which disciplines, CCAs and devices; AccECN;
-    which filters.
+    """The features of a kernel: interfaces of type veth; which disciplines, CCAs and devices;
+    AccECN; which filters.
     """
 
     has_veth: Callable[[], bool]

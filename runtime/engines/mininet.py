@@ -65,7 +65,7 @@ class MininetEngine:
 
     @property
     def versions(self) -> dict[str, str]:
-        """What the lock records."""
+        """The versions that the lock records."""
         return {
             "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
             "build": Path("/proc/sys/kernel/version").read_text().strip(),

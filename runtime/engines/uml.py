@@ -52,8 +52,8 @@ class Initrd(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """How a machine ended: why the cell failed, or nothing; its console; how long the cell took, s;
-    whether the machine ended by itself before the cell began.
+    """The end of a machine: why the cell failed, or nothing; its console; the time that the cell
+    took, s; whether the machine ended by itself before the cell began.
     """
 
     error: str

@@ -23,13 +23,13 @@ from pathlib import Path
 from fairc.dsl.core.cache import cache_directory
 
 PATIENCE_S = 0.02
-"""How often a guest that waits looks for a free core."""
+"""The interval at which a guest that waits looks for a free core."""
 FLOCK = "hhqqi4x"
 """`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""
 
 
 class _Cores:
-    """What the guests of this process take their cores from."""
+    """The cores of this process's guests."""
 
     def __init__(self) -> None:
         self._files: dict[int, int | None] = {}

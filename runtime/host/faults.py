@@ -129,7 +129,7 @@ def full(places: Iterable[Path]) -> MachineFault | None:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """What a cell needs of this computer's memory.
+    """The memory that a cell needs of this computer.
 
     most: what most of it is for, after "most of it". remedy: what needs less.
     """

@@ -85,7 +85,7 @@ class Checks:
 
     @property
     def proved(self) -> str:
-        """What was proved, of how much, in one line."""
+        """The outcome in one line: what was proved, of how much."""
         differs = any(row.verdict == "differs" for row in self.rows if row.decides)
         parts = ["holds" if self.holds else "does not hold" if differs else "is not proved"]
         if self.planned:

@@ -13,7 +13,7 @@ from fairc.runtime.store import tables
 
 TEXTS = (".html", ".svg", ".md", ".json", ".csv", ".tex", ".cff")
 LARGER_BYTES = 1 << 16
-"""How much more than twice our size a file may have to be compared at all."""
+"""The most bytes beyond twice our size that a file may have to be compared at all."""
 CLOSE = 1e-9
 """Largest relative difference of decimal fractions: processors sum in different orders."""
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")

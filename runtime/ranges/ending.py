@@ -62,7 +62,7 @@ class InterimResult:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Where the repetitions of configurations that are compared ended, and why.
+    """The end of the repetitions of configurations that are compared, and its reason.
 
     values: of the names behind `per`.
     repetitions: their number at the end; of an unfinished range that of the interim analysis whose
@@ -134,7 +134,7 @@ class StoppingRule:
 
     @property
     def claims(self) -> int:
-        """How many claims end the range, of those that are about its configurations."""
+        """The number of claims that end the range, of those about its configurations."""
         return len(self._claims.claims) if self._claims else 0
 
     def _imprecise(self, cells: Iterable[CellValues]) -> tuple[ImpreciseValue, ...]:

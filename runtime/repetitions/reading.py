@@ -89,7 +89,7 @@ class Measure(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What a finished cell has of a measure.
+    """The value of a measure in a finished cell.
 
     number: None where it is not defined; then `reason` may say why. protocol: HTTP version of a
     page load.
@@ -139,7 +139,7 @@ class CellValues(NamedTuple):
 
 
 class Measurements(ABC):
-    """What cells of a plan measured.
+    """The measurements of cells of a plan.
 
     axes: swept names in file order. repeated: how often the plan repeats its configurations.
     Whatever reads tables raises TableError.
@@ -249,7 +249,7 @@ class Measurements(ABC):
 
 
 class StoredMeasurements(Measurements):
-    """What the cells of a run measured, by its tables."""
+    """The measurements of a run's cells, by its tables."""
 
     def __init__(self, opened: RunTables, plan: Plan) -> None:
         super().__init__(plan)
@@ -305,7 +305,7 @@ class StoredMeasurements(Measurements):
 
 
 class InterimMeasurements(Measurements):
-    """What some cells measured, by their results: those that an interim analysis looks at.
+    """The measurements of the cells of an interim analysis, by their results.
 
     It does not say which flows still move, nor over which times their rates are.
     """
@@ -435,7 +435,7 @@ class Omissions:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why repetitions have no number, each once; those that differ in numbers are one."""
+        """Reasons why repetitions have no number, each once, whatever numbers are in it."""
         found = {reason for reason in (*self.endless, *self.undefined) if reason}
         return tuple(merged(sorted(found)))
 

@@ -25,7 +25,7 @@ Where = Callable[[Mapping[str, str]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a cell has of a metric, and the names that it may be grouped by.
+    """The value of a metric in a cell, and the names that it may be grouped by.
 
     keys: swept names, `repetition`, `load`, `protocol` and `flow` to text, empty where it is of
     none.

@@ -95,7 +95,7 @@ def moved(
 
 
 EVERY = "flows are "
-"""What a sentence begins with that is not of the value's own flow."""
+"""The beginning of a sentence that is not of the value's own flow."""
 
 
 def sentence(

@@ -79,7 +79,7 @@ class ComparisonCounts:
 
     @property
     def sentence(self) -> str:
-        """What to know and do; empty where all can be decided."""
+        """The advice; empty where all can be decided."""
         if self.decided >= self.tests:
             return ""
         can = f"at most {self.decided}" if self.decided else "none"
@@ -180,7 +180,7 @@ class Settling:
 
     @property
     def sentence(self) -> str:
-        """What to set; empty where the file gives enough."""
+        """The settings to add; empty where the file gives enough."""
         if not self.is_short:
             return ""
         return (

@@ -76,7 +76,7 @@ class Entry:
 
     @property
     def why(self) -> str:
-        """Why there is no median."""
+        """The reason why there is no median."""
         return "; ".join(filter(None, (self.remark, self.note))) or NO_VALUE
 
     @property

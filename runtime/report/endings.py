@@ -22,7 +22,7 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class RangeSummary:
-    """What the report says about a range of repetitions; empty for a fixed number."""
+    """The report's text about a range of repetitions; empty for a fixed number."""
 
     sentences: tuple[str, ...]
     sheet: Sheet

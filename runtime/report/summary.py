@@ -95,7 +95,7 @@ class Results:
 
     @cached_property
     def _shown(self) -> dict[Measure, tuple[Measure, ...]]:
-        """What is shown -> the measures that it stands for: of a crowd of flows, or itself."""
+        """A shown measure -> the measures that it stands for: of a crowd of flows, or itself."""
         found: dict[Measure, tuple[Measure, ...]] = {}
         for m in self._each:
             shown = self.shown(m)

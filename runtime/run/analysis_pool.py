@@ -25,7 +25,7 @@ PROGRAM = "fairc.runtime.run.analyst"
 
 
 class Analysts:
-    """What analyses cells for up to `number` threads at a time.
+    """A pool that analyses cells for up to `number` threads at a time.
 
     cells: how many there are to analyse. longest_s: wall time that the longest of them is planned
     to take. requests: the metrics. Raises MachineFault if no process can be started.

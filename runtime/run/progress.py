@@ -70,7 +70,7 @@ class Tally:
 
     @property
     def todo(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return len(self.costs)
 
     def add(self, result: CellResult) -> None:

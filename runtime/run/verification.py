@@ -43,7 +43,7 @@ class DamagedFile:
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked.
+    """The outcome of a check.
 
     cells: how many have a result, whole or not; planned: how many the plan declares. files: how
     many were compared with their hashes. raw: how many cells have raw artefacts. derived: of how

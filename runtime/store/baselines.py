@@ -66,7 +66,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What counts of a baseline: why it has no values, if so; values by metric, flow and load."""
+    """The values of a baseline that count, by metric, flow and load, or why it has none."""
 
     cell: str
     verdict: str

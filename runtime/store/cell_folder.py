@@ -11,7 +11,7 @@ from fairc.compiler.record import FILES, Record, recorded
 
 RESULT, RAW, CONSOLE = "result.json", "raw.tar.zst", "console.txt"
 ORIGIN = "made.json"
-"""What made a cell that ran on a cluster (runtime/run/cluster.py)."""
+"""The provenance of a cell that ran on a cluster (runtime/run/cluster.py)."""
 _KEY = re.compile(r"([0-9a-f]{16}-)?[0-9a-f]{16}")
 
 

@@ -33,7 +33,7 @@ renders nothing.
 """
 REPORT = "report.html"
 SHOWN = 5
-"""How many of the runs below a folder its error message names."""
+"""The most runs below a folder that its error message names."""
 
 
 class StoreError(Exception):
@@ -187,7 +187,7 @@ class Store:
 
     @property
     def lock(self) -> dict[str, Any]:
-        """What produced the numbers (runtime/run/lock.py). Raises StoreError."""
+        """The lock: what produced the numbers (runtime/run/lock.py). Raises StoreError."""
         try:
             return provenance.read(self.path / LOCK)
         except FileNotFoundError:

@@ -20,7 +20,7 @@ PARTS: Mapping[Part, tuple[str, str]] = {
     "value": ("_value", "DOUBLE"),
     "unit": ("_unit", "VARCHAR"),
 }
-"""What a swept name adds to a table: suffixes of columns, and their types."""
+"""The columns that a swept name adds to a table: their suffixes and types."""
 
 _QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)([A-Za-z%][A-Za-z/%]*|/s)?(?:/([1-9][0-9]*))?")
 

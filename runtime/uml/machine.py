@@ -153,7 +153,7 @@ def said(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScriptRun:
-    """How a script ended in a machine.
+    """The end of a script in a machine.
 
     console: what it said. stopped: why it was stopped; empty: it ended by itself.
     exchange: what it left there.

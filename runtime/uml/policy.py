@@ -49,7 +49,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a program and its children may see, write and do.
+    """The rights of a program and its children: what they may see, write and do.
 
     All of them have namespaces of their own for files, processes, network, IPC and the host's name;
     no capability, no way to new privileges, no variable of the environment; and folders in which

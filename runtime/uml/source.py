@@ -73,7 +73,7 @@ engine's patches follow.
 
 @dataclass(frozen=True)
 class Own:
-    """What a custom kernel is compiled from.
+    """The sources of a custom kernel.
 
     name: as `hosts { kernel = NAME }` has it. tree: a folder with its source, or an archive of one;
     None: the standard kernel's. patches: applied to it in this order, before those of the engine.

@@ -26,7 +26,7 @@ RELEASE = (
 )
 PACKAGES = "packages.txt"
 CONTENTS = ("kernel", "packages", PACKAGES)
-"""What the folder of the sources holds."""
+"""The contents of the folder of the sources."""
 SIGNED = "[check-valid-until=no signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 """The mirrors of yesterday, too, but by nobody's word but Debian's."""
 ARCHIVE = "https://snapshot.debian.org/archive/debian/%Y%m%dT000000Z"

@@ -1,4 +1,4 @@
-"""What all benchmarks share: figures, timing, compiled cells, and the whole run of a cell."""
+"""The common part of all benchmarks: figures, timing, compiled cells, a cell's whole run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a second worker gains: 1,200 cells by one worker on one core, and by two on two."""
+"""The gain of a second worker: 1,200 cells by one worker on one core, and by two on two."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a cell costs, in CPU seconds and memory, in one checkout or two (`make cost`)."""
+"""The cost of a cell, in CPU seconds and memory, in one checkout or two (`make cost`)."""

@@ -29,7 +29,7 @@ MOST_POINTS = 200  # of a figure: more are no clearer, and larger
 
 @dataclass(frozen=True)
 class Figure:
-    """What a word does to packets.
+    """The effect of a word on packets.
 
     word: a key of links, or `down`. caption: of its image. draw: draws it.
     """

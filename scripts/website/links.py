@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
-"""What a browser loads by itself, by tag."""
+"""The attributes whose files a browser loads by itself, by tag."""
 
 
 class _Page(HTMLParser):

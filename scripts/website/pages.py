@@ -1,4 +1,4 @@
-"""What the site is built from: the project's pages and the files that they link to.
+"""The sources of the site: the project's pages and the files that they link to.
 
 Pages keep their paths, so that their links stay right. A file that is no page (a `.fexp`, a C
 source) gets a page beside it, `NAME.md`, which shows it; a folder gets one that lists it.

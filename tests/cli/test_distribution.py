@@ -33,7 +33,6 @@ from setuptools import find_packages  # type: ignore[import-untyped]
 
 from fairc.cli import console
 from fairc.compiler.binary import NAME, find_endpoints
-from fairc.compiler.plan import Cell
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, recipe, shipped
@@ -307,21 +306,28 @@ def test_a_demo_runs_once_and_keeps_what_a_user_changed(
     assert "1MB" in spec.read_text()
 
 
-def test_what_an_engine_needs_is_built_after_one_question(
-    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("what", "command", "size", "method"),
+    [
+        ("no image", "fairc image build", "7 MB", "prepare"),
+        ("no browser", "fairc image build --browser", "930 MB", "identity_for"),  # of a cell
+    ],
+)
+def test_what_is_needed_is_built_after_one_question(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch, what: str, command: str, size: str, method: str
 ) -> None:
     told: list[str] = []
+    original = getattr(FakeEngine, method)
 
-    def prepare(engine: FakeEngine) -> None:
+    def lacking(*arguments: Any) -> object:
         if "built" not in told:
-            raise NotBuilt(
-                "no image", "fairc image build", "7 MB", lambda say: told.append("built")
-            )
+            raise NotBuilt(what, command, size, lambda say: told.append("built"))
+        return original(*arguments)
 
-    monkeypatch.setattr(FakeEngine, "prepare", prepare)
+    monkeypatch.setattr(FakeEngine, method, lacking)
     refused = fairc("run", "tiny.fexp")  # nobody is at the terminal
     assert (refused.status, told) == (3, [])
-    assert "help: fairc image build" in refused.err
+    assert f"help: {command}\n" in refused.err
 
     def agreed(question: str) -> bool:
         told.append(question)
@@ -329,37 +335,7 @@ def test_what_an_engine_needs_is_built_after_one_question(
 
     monkeypatch.setattr(console, "agreed", agreed)
     assert fairc("run", "tiny.fexp").status == 0
-    assert told == ["no image: build it now (7 MB)?", "built"]
-
-
-def test_what_a_cell_needs_is_built_after_one_question(
-    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    identity_for = FakeEngine.identity_for
-
-    def machine_of(engine: FakeEngine, cell: Cell) -> str:
-        if "built" not in told:
-            raise NotBuilt(
-                "no browser",
-                "fairc image build --browser",
-                "930 MB",
-                lambda say: told.append("built"),
-            )
-        return identity_for(engine, cell)
-
-    monkeypatch.setattr(FakeEngine, "identity_for", machine_of)
-    refused = fairc("run", "tiny.fexp")  # nobody is at the terminal
-    assert (refused.status, told) == (3, [])
-    assert "help: fairc image build --browser" in refused.err
-
-    def agreed(question: str) -> bool:
-        told.append(question)
-        return True
-
-    monkeypatch.setattr(console, "agreed", agreed)
-    assert fairc("run", "tiny.fexp").status == 0
-    assert told == ["no browser: build it now (930 MB)?", "built"]
+    assert told == [f"{what}: build it now ({size})?", "built"]
 
 
 def test_a_library_of_the_system_that_is_missing_is_named(

@@ -12,6 +12,7 @@ from fairc.dsl import Source, load_all
 LEARN = Path(__file__).parents[2] / "docs/learn"
 PAGES = (
     "language.md",
+    "links.md",
     "from-a-paper.md",
     *(f"language/{page.name}" for page in sorted((LEARN / "language").glob("*.md"))),
 )
@@ -32,7 +33,7 @@ def test_example(page: str, text: str) -> None:
     assert all(next(each.configurations()).scenario.flows for each in experiments)
 
 
-@pytest.mark.parametrize("page", PAGES[:2])
+@pytest.mark.parametrize("page", PAGES[:3])
 def test_there_are_examples(page: str) -> None:
     assert sum(example.values[0] == page for example in EXAMPLES) >= 4
 
@@ -40,4 +41,4 @@ def test_there_are_examples(page: str) -> None:
 def test_blocks_have_examples() -> None:
     pages = {example.values[0] for example in EXAMPLES}
     without = {"hosts", "layout", "measure"}
-    assert {*PAGES[2:]} - pages == {f"language/{name}.md" for name in without}
+    assert {*PAGES[3:]} - pages == {f"language/{name}.md" for name in without}

@@ -73,7 +73,7 @@ def test_one_slip_is_one_error_and_others_are_said(old: str, new: str, line: int
         ]
 
 
-def test_several_slips_are_all_said() -> None:
+def test_several_mistakes_are_all_reported() -> None:
     assert found(
         ("rate: 1Mbit/s, rtt", "rate: 1Mbit/s rtt"), ("flow a {", "flow {"), ("= 6", "= = 6")
     ) == [("syntax", 5), ("syntax", 6), ("syntax", 11)]

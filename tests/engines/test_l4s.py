@@ -1,4 +1,4 @@
-"""Coupled queues and accurate ECN in the real kernel (RFC 9332; docs/learn/links.md, "L4S")."""
+"""Coupled queues and accurate ECN in the real kernel (RFC 9332; docs/learn/links/l4s.md)."""
 
 from __future__ import annotations
 

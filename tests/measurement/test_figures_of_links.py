@@ -1,4 +1,4 @@
-"""The figures of the words of links: none is missing, in the tree or on the page."""
+"""The figures of the words of links: none is missing, in the tree or on the pages."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def test_what_the_script_draws_is_in_the_tree(figures: Mapping[str, Any]) -> Non
     assert {path.stem for path in IMAGES.glob("*.svg")} == set(figures)
 
 
-def test_the_page_shows_each_with_its_caption(figures: Mapping[str, Any]) -> None:
-    page = (ROOT / "docs/learn/links.md").read_text()
+def test_one_page_shows_each_with_its_caption(figures: Mapping[str, Any]) -> None:
+    text = "".join(page.read_text() for page in ROOT.glob("docs/learn/links/*.md"))
     for name, figure in figures.items():
-        assert page.count(f"![{figure.caption}](../img/links/{name}.svg)") == 1
+        assert text.count(f"![{figure.caption}](../../img/links/{name}.svg)") == 1
 
 
 def test_figures_are_legible_on_a_phone(figures: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The codes of all diagnostics, read from the syntax trees of the rooms."""
+"""The codes of all diagnostics, read from the syntax trees of the packages."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ REPORTING: Functions = {"reject": {0}, "warn": {0}}
 """Attributes that are called with a code (compiler/passes/report.py), and its position."""
 
 
-def of_rooms(root: Path) -> dict[str, list[str]]:
-    """Return every code that the rooms can report, with the places (`file:line`) that report it."""
+def of_packages(root: Path) -> dict[str, list[str]]:
+    """Return every code that the packages can report, with the places (`file:line`) that report it."""
     paths = [path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))]
     nodes = {path: [n for n in ast.walk(tree_of(path)) if isinstance(n, NODES)] for path in paths}
     local = {path: dict(_functions(found)) for path, found in nodes.items()}

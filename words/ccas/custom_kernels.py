@@ -39,7 +39,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class KernelWords:
-    """What a custom kernel knows.
+    """The features of a custom kernel.
 
     sha256: of its program. qdiscs: its queueing disciplines. parameters: CCA -> parameter -> its
     default: of those that can be set.
@@ -53,7 +53,7 @@ class KernelWords:
 
     @property
     def planned(self) -> OwnKernel:
-        """What a plan has of it."""
+        """Its part of a plan."""
         return OwnKernel(self.name, self.sha256)
 
     @cached_property

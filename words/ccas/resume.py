@@ -15,7 +15,7 @@ from fairc.words.sizes import Sizes
 from .cca import Setting
 
 FIELDS = ("resume_bytes", "resume_rtt_us")
-"""What a plan holds of it: the window, and the smallest RTT, which is the base RTT of the path."""
+"""Its part of a plan: the window, and the smallest RTT, which is the base RTT of the path."""
 
 WINDOW = Parameter(
     "window",

@@ -57,7 +57,7 @@ class Preset(Entry):
 
     @cached_property
     def declaration(self) -> syntax.Topology:
-        """What its file declares."""
+        """The declarations of its file."""
         source = Source(f"<preset {self.declares}>", self.text)
         (found,) = (
             declaration

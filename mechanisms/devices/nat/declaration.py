@@ -55,7 +55,7 @@ class Nat(LinkDevice):
 
     @property
     def last_ns(self) -> int:
-        """When ports change for the last time."""
+        """The time at which ports change for the last time."""
         return self.times_ns[-1]
 
 

@@ -71,7 +71,7 @@ A_POLICER = Entries(POLICERS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policer(LinkDevice):
-    """Congestion policing of one direction of a link (docs/learn/links.md).
+    """Congestion policing of one direction of a link (docs/learn/links/policers.md).
 
     rate: fill rate of each user's bucket, packets/s, > 0.
     depth: packets, >= 1.

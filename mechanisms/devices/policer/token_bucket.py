@@ -44,7 +44,7 @@ class BucketRecord(DeviceRecord):
 
     @property
     def arrival_s(self) -> NDArray[np.float64]:
-        """When each packet arrived, s after the epoch."""
+        """The time of each arrival, s after the epoch."""
         after: NDArray[np.float64] = (self.packets.time_ns - self.epoch_ns).astype(
             np.float64
         ) * 1e-9

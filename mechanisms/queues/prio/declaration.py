@@ -16,7 +16,7 @@ from fairc.words.dscp import CODE_POINTS
 from .cell import MOST_BANDS, Band, Prio
 
 BANDS: Registry[Discipline] = Registry("queue within `prio`", "queue", ())
-"""What a band can be: queues that keep the order of each flow, and do not look at classes."""
+"""The queues that a band can be: they keep the order of each flow, and do not look at classes."""
 
 PARAMETERS = tuple(
     Parameter(

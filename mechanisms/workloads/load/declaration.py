@@ -109,12 +109,12 @@ class Load(Workload):
 
     @property
     def page_loads(self) -> int:
-        """How many page loads it makes."""
+        """The number of its page loads."""
         return self.loads
 
     @property
     def needs_quic(self) -> str:
-        """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
+        """The reason why its CCA must exist over QUIC besides TCP; empty: it need not."""
         h3 = self.http == "h3"
         return "`http: h3` needs a CCA that exists over TCP and over QUIC" if h3 else ""
 

@@ -166,7 +166,7 @@ class Media(Workload):
 
     @property
     def group_s(self) -> float:
-        """How long a group of pictures lasts, s; 0: it has none, or a recording's."""
+        """The duration of a group of pictures, s; 0: it has none, or a recording's."""
         video = self.planned_as.video
         if video is None or video.recorded:
             return 0.0

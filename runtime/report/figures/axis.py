@@ -40,7 +40,7 @@ class NamedAxis:
 
     @property
     def name(self) -> str:
-        """What the axis is called."""
+        """The label of the axis."""
         return short(self.swept)
 
     @property
@@ -51,7 +51,7 @@ class NamedAxis:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """Where the axis ends, beyond its first and its last place."""
+        """The ends of the axis, beyond its first and its last place."""
         low, high = min(self.places.values()), max(self.places.values())
         if not self.numeric:
             return low - 0.4, high + 0.4

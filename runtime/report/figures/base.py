@@ -48,7 +48,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What figures are drawn from.
+    """The material of figures.
 
     shown: the configurations whose time series are shown. choice: why these, or empty for all.
     together: whether all flows of a statement are shown as one, however few they are.

@@ -49,7 +49,7 @@ _MIN_PANEL = 0.5
 NAME_HEIGHT = 8.5 / 72
 """Inches from one name at the end of a line to the next."""
 _ALONE = 1.2
-"""Where an axis with a single value ends, as a multiple of it."""
+"""The end of an axis with a single value, as a multiple of it."""
 
 
 def ends_around(low: float, high: float, share: float, *, log: bool) -> tuple[float, float]:
@@ -66,7 +66,7 @@ def ends_around(low: float, high: float, share: float, *, log: bool) -> tuple[fl
 
 
 class Scale(Protocol):
-    """How the places of an axis are spread and numbered; name: of the axis, with its unit."""
+    """The scale and numbers of an axis; name: of the axis, with its unit."""
 
     @property
     def name(self) -> str: ...

@@ -39,7 +39,7 @@ _AT_ONCE = 2_000_000
 
 
 class Settling(NamedTuple):
-    """How the percentile of a group settles.
+    """The percentile of a group against the number of configurations.
 
     sizes: how many of its n configurations are drawn; whole: the percentile of all.
     spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws. low, high: shape

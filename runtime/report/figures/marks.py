@@ -24,7 +24,7 @@ class Mark(ABC):
 
     @property
     def end(self) -> tuple[float, str, str] | None:
-        """What stands at the right edge of the panel: its height, its text and its colour."""
+        """The text at the right edge of the panel: its height, its words and its colour."""
         return None
 
     @abstractmethod

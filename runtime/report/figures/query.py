@@ -204,7 +204,7 @@ class Query:
 
     @property
     def expression(self) -> ShownQuantity | None:
-        """What it shows instead of a metric."""
+        """The expression that it shows instead of a metric."""
         return self.request.expression
 
     @property
@@ -218,12 +218,12 @@ class Query:
 
     @property
     def name(self) -> str:
-        """What the metric is called, with its flow where it is that of one."""
+        """The name of the metric, with its flow where it is that of one."""
         return f"{self.metric} of {self.request.flow}" if self.request.flow else self.metric
 
     @property
     def label(self) -> str:
-        """What an axis of the metric is called, with its unit."""
+        """The label of an axis of the metric, with its unit."""
         return self.labelled(self.scale)
 
     def labelled(self, scale: Scale) -> str:
@@ -497,7 +497,7 @@ def _orders(
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """How the cells of a group are summed up, by the options of a figure."""
+    """The summary of a group's cells, by the options of a figure."""
 
     query: Query
 

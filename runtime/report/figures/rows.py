@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .marks import Mark
 
 _TEXT, _NOTE = 0.075, 0.07
-"""Where a text, or a note, stands below the top of its row, inches."""
+"""The distance of a text, or a note, from the top of its row, inches."""
 _CROWD = 18
 """Rows of a column above which its panels stand in twos."""
 _HEADING, _ENDS, _BELOW, _SIDE = 0.26, 0.4, 0.42, 0.14
@@ -48,7 +48,7 @@ class Panel:
 
     @property
     def height(self) -> float:
-        """How high it is, inches."""
+        """The height, inches."""
         return sum(row.height for row in self.rows)
 
 

@@ -31,7 +31,7 @@ _RESPONSE, _LOADED = "v", "^"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one connection of a load received. group: which colour.
+    """The data that one connection of a load received. group: which colour.
 
     t_s: since connectStart. bytes: over QUIC scaled. ends: whether it is the load's largest
     connection, which carries the markers; marks: (responseStart, loadEventEnd), s.

@@ -105,7 +105,7 @@ def paper_style() -> Iterator[None]:
 
 
 PICK = "pick-"
-"""What the id of a mark begins with that stands for one configuration."""
+"""The beginning of the id of a mark that stands for one configuration."""
 
 
 def pick(configuration: str) -> str | None:
