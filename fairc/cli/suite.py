@@ -17,7 +17,7 @@ from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.report import place
 from fairc.runtime.report.run import ReportError
 from fairc.runtime.run.progress import duration
-from fairc.runtime.store.folder import StoreError
+from fairc.runtime.store.folder import Store, StoreError
 from fairc.runtime.suites import folder as suites
 from fairc.runtime.suites import forms, standing
 from fairc.runtime.suites.folder import Member, Suite
@@ -42,6 +42,8 @@ NOT_OVER = "impossible-pair"
 """The code of a controller that does not exist over a transport."""
 LONGEST = 400
 """Characters of a reason that is kept."""
+KEPT_BYTES = 60_000
+"""Of a cell without raw artefacts: its result and series, and its part of tables and page."""
 
 
 def list_suites(form: str) -> None:
@@ -113,9 +115,10 @@ def plan(
     else:
         keys = ("cells", "wall_s", "disk_bytes")
         cells, wall_s, disk = (sum(d[key] for d in planned) for key in keys)
+        at_once = max((d["disk_bytes"] for d in planned), default=0) + KEPT_BYTES * cells
         console.result(
             f"{len(planned)} experiments: at most {cells} cells, about {duration(wall_s)} with"
-            f" --jobs {jobs}, {size(disk)}"
+            f" --jobs {jobs}; {size(min(at_once, disk))} of disk, {size(disk)} with --keep-raw"
         )
     return Status.WRONG if any(d["status"] == "broken" for d in documents) else Status.WELL
 
@@ -136,6 +139,7 @@ def run(
     output: Path | None,
     engine: str | None,
     jobs: int,
+    keep_raw: bool,
     allow_module: bool,
     allow_program: bool,
 ) -> int:
@@ -178,6 +182,8 @@ def run(
         state = standing.read_state(variant.folder) or state  # another run may have added to it
         state.members[member.name] = ran.model_copy(update={"made_of": made_of})
         standing.write_state(variant, state)
+        if ran.status == "run" and not keep_raw:
+            _remove_raw(standing.run_of(variant, member))
         console.outcome("")
     return _report(suite, results, variant)
 
@@ -205,6 +211,16 @@ def _ran(suite: Suite, variant: Variant, member: Member, options: RunOptions) ->
             console.complain(f"help: {help}")
         return _member_run("broken", text)
     return _member_run("run", "")
+
+
+def _remove_raw(run: Path) -> None:
+    """Remove the raw artefacts of an experiment that is done: all of a suite's would fill a
+    disk.
+    """
+    with Store(run) as store:
+        freed = store.remove_raw()
+    if freed:
+        console.outcome(f"removed its raw artefacts, {size(freed)}: --keep-raw keeps them")
 
 
 def report(name: Path, output: Path | None) -> None:

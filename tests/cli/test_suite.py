@@ -177,17 +177,35 @@ def test_quick_sets_what_the_suite_says(fairc: Fairc) -> None:
     assert values == {"cca": "cubic", "over": "tcp", "rate": "[1Mbit/s]"}
 
 
+@pytest.mark.usefixtures("without_report")
+def test_raw_artefacts_go_when_an_experiment_is_done(fairc: Fairc) -> None:
+    """What is left decides the criteria, and nothing runs again."""
+    arguments = ("suite", "run", "mine", "--quick", "--only", "second")
+    variant = RESULTS / "cca=cubic,over=tcp,quick"
+    assert "removed" not in fairc(*arguments, "--keep-raw").out
+    assert len(list(variant.rglob("raw.tar.zst"))) == 8
+    again = fairc(*arguments)
+    assert "removed its raw artefacts" in again.out and "cells to run" not in again.err
+    assert not list(variant.rglob("raw.tar.zst")) and "1 holds" in again.out
+    third = fairc(*arguments)
+    assert "removed" not in third.out and "cells to run" not in third.err
+    assert "1 holds" in third.out
+    verified = fairc("verify", variant / "a/two")
+    assert verified.status == 0 and "no result derived" in verified.out
+
+
 def test_plan_says_what_is_broken(fairc: Fairc) -> None:
     called = fairc("suite", "plan", "mine")
     assert called.status == 2
     assert "broken: broken: no workload is called `fil`" in called.out
-    assert "2 experiments: at most 32 cells" in called.out
+    assert "2 experiments: at most 32 cells" in called.out and "with --keep-raw" in called.out
     assert not Path("results").exists()
 
 
 @pytest.mark.full
 def test_the_pack_of_a_file_of_a_suite_is_verified(fairc: Fairc) -> None:
-    fairc("suite", "run", "mine", "--quick", "--only", "one", "--only", "second")
+    only = ("--only", "one", "--only", "second")
+    fairc("suite", "run", "mine", "--quick", "--keep-raw", *only)
     assert fairc("pack", RESULTS / "cca=cubic,over=tcp,quick/a", "-o", "a.zip").status == 0
     verified = fairc("verify", "a.zip", "--sample", "1")
     assert "missing: broken" in verified.out

@@ -63,6 +63,11 @@ def plan() -> None:
 @output_option
 @engine()
 @jobs()
+@click.option(
+    "--keep-raw",
+    is_flag=True,
+    help="Keep the raw artefacts of experiments that are done, most of what a suite takes on disk.",
+)
 @allow_module()
 @allow_program()
 @quiet()
