@@ -69,7 +69,7 @@ SYSCALL_COST = Parameter(
     "syscall_cost",
     A_SYSCALL_COST,
     "virtual time of each system call (uml)",
-    otherwise="1us with Chromium, iperf3 or programs, else nothing",
+    otherwise="1us with Chromium or third-party programs, else nothing",
 )
 KERNEL = Parameter(
     "kernel",
