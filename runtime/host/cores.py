@@ -26,7 +26,7 @@ from fairc.dsl.core.cache import cache_directory
 
 PATIENCE_S, MOST_PATIENCE_S, OF_WAIT = 0.02, 0.5, 20
 """The interval at which a guest that waits looks for a free core: a twentieth of the time that it
-has waited, within these bounds. So sixty that wait take a twentieth of a core, not two fifths, and a
+has waited, within these bounds. Sixty that wait take a twentieth of a core, not two fifths, and a
 core that is free stays so for 5 % of a wait at most.
 """
 FLOCK = "hhqqi4x"
