@@ -56,9 +56,14 @@ class Jobs:
         return "one cell each" if self.chunk == 1 else f"up to {self.chunk} cells each"
 
 
-def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
-    """Deal the cells of an estimated plan out to at most `most` jobs."""
-    chunk = max(1, math.ceil(plan.cells / most))
+def deal(plan: Plan, estimate: Estimate, most: int, filled_s: float = 0.0) -> Jobs:
+    """Deal the cells of an estimated plan out to at most `most` jobs.
+
+    filled_s: put cells together up to so many wall seconds by their estimate, as long as there are
+    `AT_ONCE` jobs.
+    """
+    filled = min(filled_s / max(estimate.longest_s, 0.01), math.ceil(plan.cells / AT_ONCE))
+    chunk = max(1, math.ceil(plan.cells / most), int(filled))
     limit_s = max(LEAST_LIMIT_S, SLOWER * chunk * estimate.longest_s)
     costs = estimate.costs
     memory_mib = costs.memory_mib + (costs.browser_memory_mib if estimate.browsers else 0)

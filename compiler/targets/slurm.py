@@ -17,12 +17,15 @@ from .rendering import template
 # Slurm's MaxArraySize is 1001 unless an administrator has raised it, and indices stay below it
 # (slurm.conf).
 MOST_TASKS = 1000
+# A task takes seconds to start, and one that is lost is run again from its first missing cell: so
+# short cells share one.
+FILLED_S = 300.0
 LOGS = "logs"
 
 
 def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
     """Write `slurm.sh`, and an empty `logs/`: Slurm does not make a folder for a task's output."""
-    jobs = deal(plan, estimate, MOST_TASKS)
+    jobs = deal(plan, estimate, MOST_TASKS, FILLED_S)
     script = directory / "slurm.sh"
     script.write_text(
         template("slurm.sh.j2").render(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.claims.wording import lines
+from fairc.runtime.host import cores
 from fairc.runtime.repetitions import reading
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.remarks import remarks, shown
@@ -72,12 +73,13 @@ def conclude(
 
 def _built(store: Store) -> list[Path]:
     """Renew the tables, and build the report; return its files, the page first."""
-    refresh(store, checked=True)
-    if kept := place.current(store.path):
-        return kept
-    from fairc.runtime.report import build  # draws: a run with nothing to do does not need it
+    with cores.for_report():
+        refresh(store, checked=True)
+        if kept := place.current(store.path):
+            return kept
+        from fairc.runtime.report import build  # draws: a run with nothing to do does not need it
 
-    return build.build(store.path, place.WHOLE)
+        return build.build(store.path, place.WHOLE)
 
 
 def page_of_all(folder: Path, names: Sequence[str]) -> Path:

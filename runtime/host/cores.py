@@ -1,8 +1,9 @@
-"""The cores of this machine, each for one guest of this user at a time.
+"""The cores of this machine, each for one guest and one report of this user at a time.
 
 A guest in virtual time computes all the while, so two on a core take twice as long, and many at
-once fill the memory. The processes of a user share the cores by locks on files in the cache: a
-class that starts sixty runs on one server has as many guests at work as the server has cores.
+once fill the memory, as many reports do. The processes of a user share the cores by locks on files
+in the cache: a class that starts sixty runs on one server has as many guests at work as the server
+has cores, and as many reports, which do not wait for guests.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import queue
 import re
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -22,16 +24,23 @@ from pathlib import Path
 
 from fairc.dsl.core.cache import cache_directory
 
-PATIENCE_S = 0.02
-"""The interval at which a guest that waits looks for a free core."""
+PATIENCE_S, MOST_PATIENCE_S, OF_WAIT = 0.02, 0.5, 20
+"""The interval at which a guest that waits looks for a free core: a twentieth of the time that it
+has waited, within these bounds. Sixty that wait take a twentieth of a core, not two fifths, and a
+core that is free stays so for 5 % of a wait at most.
+"""
 FLOCK = "hhqqi4x"
 """`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""
 
 
 class _Cores:
-    """The cores of this process's guests."""
+    """The cores of this process's guests, or of its reports.
 
-    def __init__(self) -> None:
+    of: begins the names of the locks.
+    """
+
+    def __init__(self, of: str) -> None:
+        self._of = of
         self._files: dict[int, int | None] = {}
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
@@ -39,10 +48,11 @@ class _Cores:
 
     @contextmanager
     def one(self, closed: threading.Event) -> Iterator[int | None]:
-        core = self._free.get()
+        began, core = time.monotonic(), self._free.get()
         while not self._locked(core):
             self._free.put(core)
-            if closed.wait(PATIENCE_S):
+            waited_s = time.monotonic() - began
+            if closed.wait(min(max(PATIENCE_S, waited_s / OF_WAIT), MOST_PATIENCE_S)):
                 yield None
                 return
             core = self._free.get()
@@ -56,7 +66,7 @@ class _Cores:
     def _locked(self, core: int) -> bool:
         """Take a core from other processes; whether it may be used."""
         if core not in self._files:
-            self._files[core] = _opened(core)
+            self._files[core] = _opened(f"{self._of}{core}")
         file = self._files[core]
         if file is None:
             return True
@@ -67,7 +77,7 @@ class _Cores:
         return True
 
 
-def _opened(core: int) -> int | None:
+def _opened(core: str) -> int | None:
     """Open the file of a core, for good: closing any descriptor of it would end the lock."""
     host = re.sub(r"[^A-Za-z0-9.-]", "_", platform.node())  # machines may share a cache
     path = cache_directory() / "cores" / f"{host}-{core}"
@@ -89,8 +99,8 @@ def _holder_rests(file: int) -> bool:
 
 
 @cache
-def _cores() -> _Cores:
-    return _Cores()
+def _cores(of: str = "") -> _Cores:
+    return _Cores(of)
 
 
 def one(closed: threading.Event) -> AbstractContextManager[int | None]:
@@ -100,3 +110,8 @@ def one(closed: threading.Event) -> AbstractContextManager[int | None]:
     locks, or a cache that cannot be written, leaves each process to itself.
     """
     return _cores().one(closed)
+
+
+def for_report() -> AbstractContextManager[int | None]:
+    """Take the right to build a report; wait while as many are built as there are cores."""
+    return _cores("report-").one(threading.Event())

@@ -20,6 +20,8 @@ from .summary import Results
 
 # Numbers of one cell in the table.
 MAX_MEASURES = 4
+# Cells on the page, which takes 200 bytes for each; of more, the first of each configuration.
+MAX_CELLS = 10_000
 
 
 def explored(run: Run, results: Results) -> dict[str, Any] | None:
@@ -30,8 +32,11 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     if len(run.configurations) < 2:
         return None
     measures = shown_values(results)
-    found = [_configuration(results, c, measures) for c in run.configurations]
+    number = sum(len(c.outcomes) for c in run.configurations)
+    most = max(1, MAX_CELLS // len(run.configurations)) if number > MAX_CELLS else number
+    found = [_configuration(results, c, measures, most) for c in run.configurations]
     return {
+        "first": most if most < number else None,
         "heads": [
             entry(results, m, results.summary(m, run.configurations[0])).what for m in measures
         ],
@@ -72,7 +77,7 @@ def shown_values(results: Results) -> list[Measure]:
 
 
 def _configuration(
-    results: Results, configuration: Configuration, measures: Sequence[Measure]
+    results: Results, configuration: Configuration, measures: Sequence[Measure], most: int
 ) -> dict[str, Any]:
     return {
         "id": configuration.id,
@@ -87,7 +92,7 @@ def _configuration(
                 "reasons": [one_line(reason) for reason in o.reasons],
                 "values": [_printed(results, m, results.number(m, o)) for m in measures],
             }
-            for o in configuration.outcomes
+            for o in configuration.outcomes[:most]
         ],
     }
 

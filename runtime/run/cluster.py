@@ -152,14 +152,22 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def origin(folder: Path) -> dict[str, Any]:
-    """Read what produced the cell in a folder (`made.json`). Raises StoreError."""
+def origin(folder: Path, known: dict[bytes, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Read what produced the cell in a folder (`made.json`). Raises StoreError.
+
+    known: what has been read, by its text: that of 100,000 cells is the same few documents.
+    """
     try:
-        document = provenance.read(folder / ORIGIN)
+        text = provenance.text(folder / ORIGIN)
+        if known is not None and text in known:
+            return known[text]
+        document = provenance.parsed(text)
     except (OSError, ValueError) as error:
         raise StoreError(f"{folder / ORIGIN} cannot be read: {error}") from None
     if "engine" not in document:
         raise StoreError(f"{folder / ORIGIN} cannot be read: it names no engine")
+    if known is not None:
+        known[text] = document
     return document
 
 

@@ -139,12 +139,13 @@ def machines(plan: Path) -> list[Machine]:
 def _origins(plan: Path) -> Iterator[CellOrigin]:
     """Yield what ran the complete cells, in the order of their folders."""
     ids = {cell.id for cell in read_cells(plan)}
+    known: dict[bytes, dict[str, Any]] = {}
     for folder in cluster.folders(plan):
         result = cluster.stored(plan, folder.name)
         if result is None or result.cell not in ids:
             continue
         try:
-            engine = cluster.origin(folder).get("engine", {})
+            engine = cluster.origin(folder, known).get("engine", {})
         except StoreError:  # `_damage` reports it
             continue
         yield CellOrigin(result.cell, result.engine, result.image, result.emitted, engine)
@@ -315,7 +316,8 @@ def _documents(plan: Path, machine: Machine, damaged: Container[int]) -> list[di
         for index, cell in enumerate(read_cells(plan))
         if index not in damaged
     )
-    documents = [cluster.origin(folder) for folder in folders if folder]
+    known: dict[bytes, dict[str, Any]] = {}
+    documents = [cluster.origin(folder, known) for folder in folders if folder]
     if not documents:
         raise StoreError(f"every result in {plan / RESULTS} is damaged")
     return documents

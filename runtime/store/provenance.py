@@ -81,12 +81,22 @@ class _Document(_Open):
 
 def read(path: Path) -> dict[str, Any]:
     """Return the document in a file. Raises OSError, ValueError that says what is wrong with it."""
+    return parsed(text(path))
+
+
+def text(path: Path) -> bytes:
+    """Return the text of a document. Raises OSError, and ValueError for one that is too large."""
     if not path.is_file():
         raise FileNotFoundError(2, "no such file", str(path))
     with path.open("rb") as file:
         content = file.read(LARGEST_BYTES + 1)
     if len(content) > LARGEST_BYTES:
         raise ValueError("it is too large")
+    return content
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """Return a document by its text. Raises ValueError that says what is wrong with it."""
     try:
         document = json.loads(content)
     except RecursionError:

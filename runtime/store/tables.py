@@ -8,13 +8,13 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -49,6 +49,14 @@ _BATCH = 400
 # How much the file of a cell may unpack to, as it may be a stranger's: far beyond what an analysis
 # writes.
 MOST_BYTES, MOST_TIMES, MOST_TEXT_BYTES = 256 << 20, 100, 1 << 30
+
+
+class Source(NamedTuple):
+    """What the rows in a cell's files need of it: a hundred thousand of these fit into memory."""
+
+    cell: str
+    bindings: Mapping[str, str]
+    folder: Path
 
 
 class TableError(Exception):
@@ -195,7 +203,7 @@ def write(
 def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
     """Write the tables of cells into an empty folder."""
     added = {name: _swept(name, axes) for name in TABLES}
-    with_rows: dict[str, list[Stored]] = {name: [] for name in SERIES}
+    with_rows: dict[str, list[Source]] = {name: [] for name in SERIES}
     config: dict[str, Any] = {**_CONFIG, "temp_directory": str(folder / "memory")}
     with duckdb.connect(":memory:", config=config) as database:
         for name, table in TABLES.items():
@@ -207,8 +215,9 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
             for name, of_result in RESULTS.items():
                 _insert(database, of_result, added[name], batch)
             for stored in batch:
+                source = _source(stored)
                 for name in stored.result.series or ():
-                    with_rows[name].append(stored)
+                    with_rows[name].append(source)
 
         def copy(name: str) -> None:
             target = _text(folder / f"{name}.parquet")
@@ -225,6 +234,10 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
                 pass
 
 
+def _source(stored: Stored) -> Source:
+    return Source(stored.cell.id, stored.cell.bindings, stored.folder)
+
+
 def _insert(
     database: duckdb.DuckDBPyConnection,
     table: Table[Stored],
@@ -238,7 +251,7 @@ def _insert(
     if not any(counts):
         return
     arrays["cell"] = np.repeat(np.arange(1, len(batch) + 1), counts)
-    of_cells, parameters = _of_cells(batch, added, "cell")
+    of_cells, parameters = _of_cells([*map(_source, batch)], added, "cell")
     body = ", ".join((of_cells | values)[column.name] for column in _in_order(table, added))
     with database.cursor() as own:
         own.register("arrays", arrays)
@@ -249,13 +262,13 @@ def _rows(
     database: duckdb.DuckDBPyConnection,
     table: Table[Any],
     added: Sequence[SweptColumn],
-    cells: Sequence[Stored],
+    cells: Sequence[Source],
 ) -> tuple[str, list[object]]:
     """Return a query for the rows of a table in the folders of cells, and its parameters.
 
     Raises OSError for a file that no analysis writes.
     """
-    paths = [stored.folder / f"{table.name}.parquet" for stored in cells]
+    paths = [source.folder / f"{table.name}.parquet" for source in cells]
     files = [_pattern(path) for path in paths]
     of_cells, parameters = _of_cells(cells, added, _NUMBER)
     values = {
@@ -310,17 +323,17 @@ def _longest_texts(
 
 
 def _of_cells(
-    cells: Sequence[Stored], added: Sequence[SweptColumn], number: str
+    cells: Sequence[Source], added: Sequence[SweptColumn], number: str
 ) -> tuple[dict[str, str], list[object]]:
     """Return expressions for the values that are the same in all rows of a cell, by their column,
     and their parameters.
 
     number: expression for the number of the cell, from 1.
     """
-    lists: list[object] = [[stored.cell.id for stored in cells]]
+    lists: list[object] = [[source.cell for source in cells]]
     expressions = {"cell": f"list_extract($1::VARCHAR[], {number})"}
     for found in added:
-        texts = [stored.cell.bindings.get(found.axis) for stored in cells]
+        texts = [source.bindings.get(found.axis) for source in cells]
         values = {text: found.of(text) for text in {*texts}}
         lists.append([values[text] for text in texts])
         expression = f"list_extract(${len(lists)}::{found.column.type}[], {number})"

@@ -191,6 +191,21 @@ def test_cells_are_dealt_out_to_jobs(cells: int, most: int, count: int, chunk: i
     assert dealt.at_once == min(100, count)
 
 
+@pytest.mark.parametrize(
+    ("cells", "longest_s", "chunk"),
+    [(100, 1.0, 1), (101, 1.0, 2), (992, 1.0, 10), (992, 60.0, 5), (992, 301.0, 1), (992, 0, 10)],
+)
+def test_short_cells_share_a_task(cells: int, longest_s: float, chunk: int) -> None:
+    """Up to five minutes of them, as long as as many tasks as run at once have some."""
+    estimate = Estimate(jobs=1)
+    estimate.longest_s = longest_s
+    plan = Plan.model_construct(cells=cells, experiment="e")
+    dealt = jobs.deal(plan, estimate, slurm.MOST_TASKS, slurm.FILLED_S)
+    assert dealt.chunk == chunk
+    assert dealt.limit_s >= 5 * chunk * longest_s
+    assert jobs.deal(plan, estimate, kubernetes.MOST_COMPLETIONS).chunk == 1
+
+
 def test_no_more_jobs_than_a_cluster_takes(make: SimpleNamespace, tmp_path: Path) -> None:
     """Slurm's MaxArraySize is 1001 by default; Kubernetes has 100,000 completions."""
     plan = Plan.model_construct(cells=10**6, experiment="e")

@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from fairc.runtime.host import cores
 with ExitStack() as held:
     for _ in os.sched_getaffinity(0):
-        held.enter_context(cores.one(threading.Event()))
+        held.enter_context(cores.{})
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -41,10 +41,10 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @contextmanager
-def another_process() -> Iterator[subprocess.Popen[str]]:
+def another_process(what: str = "one(threading.Event())") -> Iterator[subprocess.Popen[str]]:
     """A process that holds all cores until its input ends."""
     with subprocess.Popen(
-        [sys.executable, "-c", TAKES_ALL],
+        [sys.executable, "-c", TAKES_ALL.replace("{}", what)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -88,6 +88,19 @@ def test_whoever_is_interrupted_waits_no_longer() -> None:
             assert core is None
     with cores.one(threading.Event()) as core:
         assert core is not None
+
+
+def test_reports_wait_for_reports_alone() -> None:
+    with another_process("for_report()") as process:
+        assert free()
+        slots = cores._cores("report-")
+        assert not any(map(slots._locked, os.sched_getaffinity(0)))
+        assert process.stdin is not None
+        process.stdin.close()
+        with cores.for_report() as core:
+            assert core in os.sched_getaffinity(0)
+    with another_process(), cores.for_report() as core:
+        assert core in os.sched_getaffinity(0)
 
 
 def test_a_process_that_was_killed_holds_nothing() -> None:

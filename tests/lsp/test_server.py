@@ -140,6 +140,21 @@ def test_places_are_counted_in_utf16(talk: Talk) -> None:
     talk(about)
 
 
+def test_positions_outside_of_the_text_harm_nothing(talk: Talk) -> None:
+    """Between the two units of a character, after the end of a line and of the file."""
+    text = TEXT.replace("fexp 1", "fexp 1\n# \N{GRINNING FACE}")
+
+    async def about(client: Client) -> None:
+        assert await client.open(text) == []
+        for line, units in ((1, 3), (1, 99), (99, 0), (0, 2**31 - 1)):
+            position = lsp.Position(line, units)
+            await client.text_document_hover_async(lsp.HoverParams(DOCUMENT, position))
+            await client.text_document_completion_async(lsp.CompletionParams(DOCUMENT, position))
+        assert "CUBIC" in await client.explained(text, "cubic  workload")
+
+    talk(about)
+
+
 def test_text_that_cannot_be_parsed_harms_nothing(talk: Talk) -> None:
     async def about(client: Client) -> None:
         for version, text in enumerate(("", "{{{", "\0", "fexp 1\nexperiment x {", '"' * 99), 2):

@@ -53,6 +53,18 @@ def test_every_cell_has_its_seed_verdict_and_values(make_run: Maker) -> None:
     assert all(len(c["values"]) == len(found["heads"]) for c in cells)
 
 
+@pytest.mark.usefixtures("without_drawing")
+def test_of_many_cells_the_first_are_shown(
+    make_run: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=2.0)
+    assert "shown here" not in build(path)[0].read_text(encoding="utf-8")
+    monkeypatch.setattr(explore, "MAX_CELLS", 5)
+    assert [len(c["cells"]) for c in data_of(path)["configurations"]] == [2, 2]
+    text = build(path)[0].read_text(encoding="utf-8")
+    assert "At most the first 2 cells of a configuration are shown here" in text
+
+
 def test_json_cannot_end_its_element() -> None:
     text = explore.as_json({HOSTILE: [HOSTILE, "\u2028", None]})
     assert not set("<>&\u2028") & set(text)
