@@ -138,7 +138,8 @@ def test_a_metric_of_several_values_means_its_first_one_in_a_window_too(tmp_path
     bare = CellValue(metric="rtt(0.0, 0.5)", flows=("a",))
     requests = Requests(measure=measure, formulas=(formula(bare),))
     found = analysed(hand_made(SHARED), tmp_path, requests)
-    assert number(found, "own") == number(found, "rtt.mean(0.0, 0.5)", "a")
+    why = found["rtt.mean(0.0, 0.5)", "a"].reason  # it is found, and says why it has none here
+    assert why and found["own", None].reason == f"rtt(0.0, 0.5) of a has no value: {why}"
 
 
 def test_a_division_by_zero_has_no_value(tmp_path: Path) -> None:
