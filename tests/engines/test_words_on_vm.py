@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from words_elsewhere import SPEC as SPEC
+import words_elsewhere
 
 from fairc.runtime import validity
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.measurement import Measurement
 
-ENGINE = VmEngine
+ENGINE, SPEC = VmEngine, words_elsewhere.SPEC
 
 
 def test_a_cell_with_words_is_valid(measured: Measurement) -> None:
