@@ -134,7 +134,7 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     nothing.
     """
     for flow in scenario.flows:
-        if flow.via is not None or flow.way_seed is not None:
+        if flow.via is not None or scenario.hashed is not None:
             yield Requirement(f"flow `{flow.label}`", flow.span.line, WAYS)
         own = (MODULE if flow.own_cca.is_module else BPF) if flow.own_cca else None
         yield from _of_flow(flow, flow.span.line, own)
