@@ -7,7 +7,7 @@ from fairc.dsl.core.kinds import Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.network import Hashed
 
-_HASHED: Words[Hashed] = Words("what is hashed", ("ports", "hosts"))
+_HASHED: Words[Hashed] = Words("input of a hash", ("ports", "hosts"))
 HASH = Parameter(
     "hash",
     _HASHED,

@@ -37,7 +37,7 @@ A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
 A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 AN_UNSENT_SIZE = Quantities((DATA,), low=8, high=8 * 2**29)
 A_LEAST_TIMEOUT = Quantities((TIME,), low=Fraction(1, 1000), high=120)
-A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)
+A_PACKET_SIZE = Quantities((DATA,), low=8 * 68, high=8 * 9000)
 
 A_QUEUE_SIZE = Sizes(Quantities((DATA, PACKETS, BDP, TIME), open_low=True))
 A_THRESHOLD = Sizes(Quantities((SHARE, DATA, PACKETS, BDP, TIME), open_low=True))

@@ -166,7 +166,7 @@ def _walk(wiring: Wiring, origin: str, end: str, choose: Choice) -> tuple[Egress
     """
     lengths = _lengths(wiring, end)
     way: list[Egress] = []
-    node = origin
+    node, last = origin, ""
     while node != end:
         if node not in lengths:
             return None
@@ -174,10 +174,11 @@ def _walk(wiring: Wiring, origin: str, end: str, choose: Choice) -> tuple[Egress
             egress
             for egress in wiring.egresses[node]
             if (onward := lengths.get(wiring.peer(egress).node)) is not None
+            and wiring.peer(egress).node != last  # parts of a link are at no distance
             and _further(wiring, onward, egress) == lengths[node]
         ]
         way.append(choose(node, sorted(following, key=lambda egress: egress.link)))
-        node = wiring.peer(way[-1]).node
+        node, last = wiring.peer(way[-1]).node, node
     return tuple(way)
 
 

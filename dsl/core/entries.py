@@ -256,11 +256,14 @@ def match(
                 inside = whole.source is value.span.source and whole.start < whole.end
                 gather.found.append(not_yet(what, whole if inside else where))
     unknown = (argument.key for argument in given if argument.key not in parameters)
-    meant = {suggest(key, parameters) for key in unknown if key is not None}
+    meant = [suggest(key, parameters) for key in unknown if key is not None]
     for parameter in entry.parameters:
         if parameter.name in meant:
             continue  # it is given, under another name
         if parameter.required and parameter.name not in values:
+            if None in meant:  # perhaps what was meant by a name that is like no other
+                meant.remove(None)
+                continue
             with gather.attempt():
                 fail(
                     "missing-argument",

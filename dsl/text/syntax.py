@@ -352,7 +352,7 @@ class Link(Node):
 
 @dataclass(frozen=True, slots=True)
 class Device(Node):
-    """`pep NAME { ... }`, or a `policer`, `nat` or `tunnel`."""
+    """`pep NAME { ... }`, or another device, or a tunnel."""
 
     kind: str
     name: Reference

@@ -13,6 +13,7 @@ from fairc.compiler.plan import Cell, CellValue, Formula
 from fairc.dsl.model.expressions import Undefined, evaluate
 from fairc.dsl.model.names import called, label_of
 from fairc.runtime.measurement.results import MetricValue, replaced
+from fairc.runtime.metrics.registry import full_name
 
 Place = tuple[str | None, int | None]
 """What a value belongs to: its flow and its page load; None: none."""
@@ -56,7 +57,7 @@ def _meant(cell: Cell, names: Iterable[str]) -> set[str]:
 
 def _own(cell: Cell, operand: CellValue, known: Known) -> Mapping[Place, MetricValue]:
     """Return the values that an operand means, of all that the cell has of its metric."""
-    every = known.get(operand.metric, {})
+    every = known.get(full_name(operand.metric), {})
     if not operand.flows:
         return every
     named = _meant(cell, operand.flows) | {*operand.flows}

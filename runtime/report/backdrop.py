@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from fairc.compiler.plan import Cell, Impairment, Interface
+from fairc.dsl.model.names import label_of
+from fairc.runtime.engines.entering import AFTER_NS, awaited
 
 from .run import Configuration, Run
 
@@ -44,7 +46,7 @@ def backdrop(run: Run, configuration: Configuration) -> Backdrop:
         ends = {t for outage in found for t in outage}
         for of in _steps(interface, until_s):
             steps.update(t for t in of if len(of) <= MOST_STEPS and t not in ends)
-    steps |= {t for t in _reroutings(scene) if t < until_s}
+    steps |= {t for t in (*_reroutings(scene), *_entries(run, configuration)) if t < until_s}
     return Backdrop(scene.warmup_ns / NS, tuple(sorted(outages)), tuple(sorted(steps)))
 
 
@@ -65,7 +67,7 @@ def _changes(interface: Interface, until_s: float) -> Iterator[tuple[float, int 
         start_ns = turn * (interface.repeat_ns or 0)
         for change in interface.changes:
             if change.entering is not None:
-                continue  # it comes when the flow of each cell does what it waits for
+                continue  # `_entries` has it: it comes as the flow of each cell does
             if (t := (start_ns + change.at_ns) / NS) < until_s and not change.is_rest:
                 yield t, change.in_force
         if not interface.repeat_ns or start_ns / NS >= until_s:
@@ -101,6 +103,21 @@ def _steps(interface: Interface, until_s: float) -> Iterator[list[float]]:
                 impairments.append(t)
             before = what
     yield from (rates, impairments)
+
+
+def _entries(run: Run, configuration: Configuration) -> set[float]:
+    """Return when links changed upon states of flows, by these flows' logs, where they are few."""
+    scene = run.scenes[configuration.id]
+    names = {flow.name: label_of(flow) for flow in scene.flows}
+    times: set[float] = set()
+    for entering, from_ns in awaited(scene):
+        found = run.rows(
+            "SELECT min(t_s) FROM models JOIN cells USING (cell)"
+            " WHERE configuration = ? AND flow = ? AND state = ? AND t_s >= ? GROUP BY cell",
+            [configuration.id, names.get(entering.flow), entering.state, from_ns / NS],
+        )
+        times.update(entry_s + AFTER_NS / NS for (entry_s,) in found)
+    return times if len(times) <= MOST_STEPS else set()
 
 
 def _reroutings(scene: Cell) -> set[float]:

@@ -1,4 +1,4 @@
-"""Draw the figures of the words of links anew, from a cell on `uml`.
+"""Draw the figures of the words of links and hosts anew, from cells on `uml`.
 
 python -m figures [--out DIR]
 """
@@ -21,10 +21,12 @@ from fairc.runtime import validity
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
 
-from .links import FIGURES
+from . import hosts, links
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = Path(__file__).with_name("links.fexp")
+FIGURES = links.FIGURES | hosts.FIGURES
+SPECS = {"links": "links.fexp", **dict.fromkeys(("kinds", "hosts", "entering"), "hosts.fexp")}
+"""The files of the experiments that figures show."""
 INCHES = 4.06, 2.5  # 390 px wide at 96 px an inch: text is as large on a phone as written here
 STYLE: Any = {
     "axes.grid": True,
@@ -39,20 +41,23 @@ STYLE: Any = {
 
 
 def main() -> None:
-    """Run the cell and draw each figure into a file of its own."""
+    """Run the cells and draw each figure into a file of its own."""
     parser = argparse.ArgumentParser(prog="make figures", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/img/links", metavar="DIR")
     out: Path = parser.parse_args().out
-    with tempfile.TemporaryDirectory() as folder:
-        measured = measure(Path(folder))
-        out.mkdir(parents=True, exist_ok=True)
-        for name in FIGURES:
-            (out / f"{name}.svg").write_text(drawn(measured, name))
+    out.mkdir(parents=True, exist_ok=True)
+    for cell in SPECS:
+        with tempfile.TemporaryDirectory() as folder:
+            measured = measure(cell, Path(folder))
+            for name, figure in FIGURES.items():
+                if figure.cell == cell:
+                    (out / f"{name}.svg").write_text(drawn(measured, name))
 
 
-def measure(folder: Path) -> Measurement:
-    """Run the cell of the figures; exits if it fails or is invalid."""
-    experiment, found = dsl.load(dsl.Source(str(SPEC), SPEC.read_text()), {})
+def measure(name: str, folder: Path) -> Measurement:
+    """Run the cell of an experiment; exits if it fails or is invalid."""
+    spec = Path(__file__).with_name(SPECS[name])
+    experiment, found = dsl.load(dsl.Source(str(spec), spec.read_text()), {}, name)
     if experiment is None:
         sys.exit(dsl.render_full(found))
     (cell,) = compile(experiment, None).cells()

@@ -31,12 +31,14 @@ MOST_POINTS = 200  # of a figure: more are no clearer, and larger
 class Figure:
     """The effect of a word on packets.
 
-    word: a key of links, or `down`. caption: of its image. draw: draws it.
+    word: a key of links or of hosts, or another word. caption: of its image. draw: draws it. cell:
+    the experiment that it shows.
     """
 
     word: str
     caption: str
     draw: Callable[[Measurement, Axes], None]
+    cell: str = "links"
 
 
 def queue_of(measured: Measurement, name: str) -> QueueRecord:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from specs import compilation_of
 
 from fairc.compiler.passes.routing import Routing, _tree
 from fairc.compiler.passes.wiring import Wiring
@@ -220,3 +221,25 @@ def test_hosts_share_the_ways_to_their_fork(
             whole = _tree(wiring, host, first, avoided)
             found = {node: routing.towards[home].get(node) for node in kinds}
             assert {node: way for node, way in found.items() if way is not None} == whole
+
+
+def test_hashes_choose_no_way_back_within_a_link() -> None:
+    """A NAT or a policer is a node beside the one that delays, at no distance from it."""
+    text = """fexp 1
+experiment e {
+  topology {
+    node server, client
+    router a, up, low, b
+    link server -- a { rate = 1Gbit/s }
+    link a -- up, a -- low, up -- b, low -- b { rate = 10Mbit/s  delay = 5ms }
+    link b -> client { rate = 10Mbit/s  delay = 5ms  policer = token_bucket(rate: 5Mbit/s, burst: 100kB) }
+    link client -> b { rate = 10Mbit/s }
+  }
+  routes = ecmp(hash: ports)
+  flow f[i] for i in 1..8 { cca = cubic  workload = bulk }
+  duration = 1s
+  measure = [goodput]
+}
+"""
+    (cell,) = compilation_of(text).cells()
+    assert len(cell.flows) == 8

@@ -331,8 +331,10 @@ def experiment(repetition):
     """Return what runs in the network, and when. Times are ns after the epoch, when the flows
     begin; sizes are bytes.
 
-    A flow has a server, which sends, and a client, which asks: each is a role of `fairc-endpoints`
-    with the fields here (and those of `both`). `pings` measure round trips before the flows.
+    A flow has a server, which sends, and a client, which asks. Each is a role of `fairc-endpoints`
+    with the fields here (and those of `both`), or another program: `browser` is fairc-browser, and
+    a role with a dot in its name is a module of the package `cell` that runs the `command`. `pings`
+    measure round trips before the flows.
     """
     return {
         "id": "74e90a0478023ef7",

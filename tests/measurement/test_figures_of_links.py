@@ -1,4 +1,4 @@
-"""The figures of the words of links: none is missing, in the tree or on the pages."""
+"""The figures of the words of links and hosts: none is missing, in the tree or on the pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from specs import only_cell_of
+from specs import compilation_of, only_cell_of
 
 from fairc.words.blocks.link import LINK
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs/img/links"
+OTHER_WORDS = {
+    "down",
+    "enters",
+    "idle_restart",
+    "media",
+    "min_rto",
+    "notsent_lowat",
+    "pmtu",
+    "routes",
+    "tunnel",
+}
 PHONE_PX = 390
 PX_PER_PT = 96 / 72
 LEAST_PX = 10
@@ -25,13 +36,13 @@ LEAST_PX = 10
 def figures(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
     """The figures of the script, by name."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    found: Mapping[str, Any] = importlib.import_module("figures.links").FIGURES
+    found: Mapping[str, Any] = importlib.import_module("figures.__main__").FIGURES
     return found
 
 
 def test_each_word_of_links_has_a_figure(figures: Mapping[str, Any]) -> None:
     """Add the missing one to scripts/figures, and run `make figures`."""
-    assert {figure.word for figure in figures.values()} == {"down", "tunnel"} | {
+    assert {figure.word for figure in figures.values()} == OTHER_WORDS | {
         parameter.name for parameter in LINK
     }
 
@@ -41,9 +52,10 @@ def test_what_the_script_draws_is_in_the_tree(figures: Mapping[str, Any]) -> Non
 
 
 def test_one_page_shows_each_with_its_caption(figures: Mapping[str, Any]) -> None:
-    text = "".join(page.read_text() for page in ROOT.glob("docs/learn/links/*.md"))
+    text = "".join(page.read_text() for page in ROOT.glob("docs/learn/**/*.md"))
     for name, figure in figures.items():
-        assert text.count(f"![{figure.caption}](../../img/links/{name}.svg)") == 1
+        image = rf"!\[{re.escape(figure.caption)}\]\([./]*img/links/{name}\.svg\)"
+        assert len(re.findall(image, text)) == 1
 
 
 def test_figures_are_legible_on_a_phone(figures: Mapping[str, Any]) -> None:
@@ -61,5 +73,11 @@ def test_figures_are_legible_on_a_phone(figures: Mapping[str, Any]) -> None:
 def test_the_cell_has_a_link_of_each_figure(figures: Mapping[str, Any]) -> None:
     text = (ROOT / "scripts/figures/links.fexp").read_text()
     flows = {flow.name for flow in only_cell_of(text).flows}
-    assert set(figures) - {"transmit"} <= flows
+    assert {name for name, each in figures.items() if each.cell == "links"} - {"transmit"} <= flows
     assert {"frames", "bucket"} <= flows
+
+
+def test_further_figures_show_an_experiment_of_one_cell(figures: Mapping[str, Any]) -> None:
+    text = (ROOT / "scripts/figures/hosts.fexp").read_text()
+    for name in {figure.cell for figure in figures.values()} - {"links"}:
+        assert len(list(compilation_of(text, experiment=name).cells())) == 1

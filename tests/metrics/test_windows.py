@@ -133,6 +133,15 @@ def test_a_quotient_of_each_flow(tmp_path: Path) -> None:
         assert number(found, "own", flow) == payload / frames * 2
 
 
+def test_a_metric_of_several_values_means_its_first_one_in_a_window_too(tmp_path: Path) -> None:
+    measure = (windowed("rtt", 0.0, 0.5), MetricRequest(name="own"))
+    bare = CellValue(metric="rtt(0.0, 0.5)", flows=("a",))
+    requests = Requests(measure=measure, formulas=(formula(bare),))
+    found = analysed(hand_made(SHARED), tmp_path, requests)
+    why = found["rtt.mean(0.0, 0.5)", "a"].reason  # it is found, and says why it has none here
+    assert why and found["own", None].reason == f"rtt(0.0, 0.5) of a has no value: {why}"
+
+
 def test_a_division_by_zero_has_no_value(tmp_path: Path) -> None:
     zero = formula(of("/", A, of("-", B, B)))
     value = analysed(hand_made(SHARED), tmp_path, requests_of(zero))["own", None]

@@ -139,7 +139,7 @@ def test_outages_and_steps_are_marked_and_a_recording_is_not() -> None:
         interface("eth2", impairment=impairment(0.0), changes=down, repeat_ns=15 * 10**9),
     )
     node = SimpleNamespace(interfaces=interfaces, route_changes=())
-    scene = SimpleNamespace(nodes=[node], warmup_ns=2 * 10**9)
+    scene = SimpleNamespace(nodes=[node], flows=(), warmup_ns=2 * 10**9)
     run = SimpleNamespace(scenes={"c": scene}, rows=lambda *_: [(30.0,)])
     found = backdrop(cast(Any, run), cast(Any, SimpleNamespace(id="c")))
     assert found.outages == ((5.0, 5.08), (20.0, 20.08))
@@ -147,6 +147,29 @@ def test_outages_and_steps_are_marked_and_a_recording_is_not() -> None:
     assert found.steps == (4.0, 7.0, 9.0, 22.0)
     assert "down" in explained([found])
     assert "warm-up" in explained([found])
+
+
+def test_a_change_upon_a_state_is_marked_when_the_flow_entered_it() -> None:
+    change = plan.Change(
+        at_ns=0, rate_bps=1_000_000, entering=plan.Entering(flow="f-1", state="drain")
+    )
+    interface = plan.Interface(name="eth0", address="10.0.0.1/30", source="x:1", changes=(change,))
+    flow = SimpleNamespace(name="f-1", declared="f", users=None)
+    scene = SimpleNamespace(
+        nodes=[SimpleNamespace(interfaces=(interface,), route_changes=())],
+        flows=(flow,),
+        warmup_ns=0,
+    )
+    asked = list[Any]()
+
+    def rows(sql: str, parameters: list[Any]) -> list[tuple[float]]:
+        asked.append(parameters)
+        return [(3.0,), (4.5,)] if "models" in sql else [(30.0,)]
+
+    run = SimpleNamespace(scenes={"c": scene}, rows=rows)
+    found = backdrop(cast(Any, run), cast(Any, SimpleNamespace(id="c")))
+    assert found.steps == (3.002, 4.502)  # of two repetitions, each 2 ms after the entry
+    assert asked[1] == ["c", "f[1]", "drain", 0.0]
 
 
 def test_a_load_over_another_version_of_http_says_so() -> None:

@@ -13,11 +13,14 @@ def compilation_of(
     name: str = "e.fexp",
     engine: str | None = None,
     settings: Mapping[str, str] | None = None,
+    experiment: str | None = None,
 ) -> Compilation:
-    """Compile a spec; name: of its file. engine, settings: as of `compile` and `load`."""
-    experiment, found = dsl.load(dsl.Source(name, text), settings or {})
-    assert experiment is not None, dsl.render_full(found)
-    return compile(experiment, engine)
+    """Compile a spec; name: of its file. engine, settings: as of `compile` and `load`. experiment:
+    its name, in a file of several.
+    """
+    checked, found = dsl.load(dsl.Source(name, text), settings or {}, experiment)
+    assert checked is not None, dsl.render_full(found)
+    return compile(checked, engine)
 
 
 def only_cell_of(text: str, name: str = "e.fexp") -> Cell:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fairc.cell.queues import Queue
 from fairc.compiler.passes.report import Report
-from fairc.compiler.passes.routing import RoutedPath, Traffic
+from fairc.compiler.passes.routing import Traffic
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Flow, LinkDevice
@@ -43,7 +43,7 @@ def lower(
             )
         elif egress in out:
             hosts[flow.server if flow.workload.opened_by_sender else flow.client] = None
-            _check_flow(device, flow, path, egress, wiring, report)
+            _check_flow(device, flow, (*out, *into), report)
     if not hosts and not in_front:
         report.reject(
             "idle-nat",
@@ -62,12 +62,13 @@ def lower(
     )
 
 
-def _check_flow(
-    device: Nat, flow: Flow, path: RoutedPath, egress: Egress, wiring: Wiring, report: Report
-) -> None:
-    for each in (*path.data, *path.acks):
+def _check_flow(device: Nat, flow: Flow, way: Sequence[Egress], report: Report) -> None:
+    passed = False  # this NAT: a pair is reported once, for the first of the two
+    for each in way:
         other = each.way.device
-        if isinstance(other, Nat) and other is not device and each.part == "queue":
+        if other is device:
+            passed = True
+        elif isinstance(other, Nat) and each.part == "queue" and passed:
             report.reject(
                 "nat-behind-nat",
                 f"the packets of `{flow.label}` pass two NATs",
