@@ -119,10 +119,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interruption.begin()
     console.prepare()
-    status = guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False))
-    if "duckdb" in sys.modules:
-        gc.unfreeze()  # DuckDB's extension complains of what has not been freed when Python ends
-    sys.exit(status)
+    sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
 
 
 if __name__ == "__main__":

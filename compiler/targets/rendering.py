@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from functools import cache
+from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import Cell
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 
 def template(name: str) -> Template:
@@ -16,7 +19,7 @@ def template(name: str) -> Template:
     What it is filled in with goes through `json`, `yaml` or `comment`, or is code, a number or a
     name.
     """
-    return _ENVIRONMENT.get_template(name)
+    return _environment().get_template(name)
 
 
 def quoted(text: object) -> str:
@@ -42,14 +45,20 @@ def header(cell: Cell) -> Iterator[str]:
     yield f"repetition     {cell.repetition}, seed {cell.seed}"
 
 
-_ENVIRONMENT = Environment(
-    loader=PackageLoader("fairc.compiler.targets"),
-    undefined=StrictUndefined,
-    line_statement_prefix="#%",
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
-    auto_reload=False,
-)
-_ENVIRONMENT.filters.update(json=json.dumps, yaml=quoted, comment=comment)
+@cache
+def _environment() -> Environment:
+    """Return how templates are read; machines that run cells need none, and no Jinja."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader("fairc.compiler.targets"),
+        undefined=StrictUndefined,
+        line_statement_prefix="#%",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        auto_reload=False,
+    )
+    found.filters.update(json=json.dumps, yaml=quoted, comment=comment)
+    return found

@@ -12,14 +12,12 @@ from fairc.runtime.repetitions import reading
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.remarks import remarks, shown
 from fairc.runtime.report import place
-from fairc.runtime.run import phase
 from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
 
 from . import console
 from .failures import Status
-from .phase import phase_lines
 from .results import TABLES, fresh, refresh, summary
 
 
@@ -60,6 +58,10 @@ def conclude(
         for line in shown(found):
             tell(line)
     if checked is not None:
+        from fairc.runtime.run import phase
+
+        from .phase import phase_lines
+
         for line in phase_lines(phase.findings(store.path)):
             tell(line)
         inner = Store(store.path / phase.FOLDER)

@@ -38,6 +38,8 @@ class Command(click.Command):
     def _call(self, **arguments: Any) -> Any:
         work = self.work()
         if not gc.isenabled():  # a process of its own: what it has imported is never searched
+            # DuckDB is imported later: its extension complains of what has not been found when
+            # Python ends. To search everything else then would take a fifth of a second.
             gc.freeze()
             gc.enable()
         return work(**arguments)

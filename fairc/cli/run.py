@@ -22,10 +22,8 @@ from fairc.runtime.store import occupant
 from fairc.runtime.store.folder import LOCK, PLAN, Store, StoreError, read_cells
 
 from . import console, interruption
-from .collect import collect
 from .conclusion import conclude, page_of_all
 from .failures import UsageError
-from .phase import check_phases
 from .results import default_run
 from .sources import offering, requested_engine, selection, show_choice
 from .targets import Allowed, RunTarget, check, on_engine, read_target
@@ -57,6 +55,8 @@ def run(
                 "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
                 " not apply"
             )
+        from .collect import collect
+
         return collect(target, output, machine, jobs, strict=strict)
     if machine:
         raise UsageError("--machine needs --collect: it chooses whose results to collect")
@@ -270,5 +270,9 @@ def sweep(
     described = with_images(lambda: lock.describe(store.path, engine))  # one with Chromium, say
     store.write_json(LOCK, {**described, **record})
     counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
-    checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
+    checked = None
+    if phases:
+        from .phase import check_phases
+
+        checked = check_phases(store, engine, jobs, wanted, fresh)
     return conclude(store, counts, checked, strict=strict)

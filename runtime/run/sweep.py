@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.engines import profile
 from fairc.compiler.estimate import wall_s
@@ -32,9 +32,12 @@ from fairc.runtime.store.folder import EMITTED, Store, key_of
 from fairc.runtime.store.verdicts import Counts
 
 from . import lock
-from .analysis_pool import Analysts
-from .analyst import Job
 from .progress import Progress
+
+if TYPE_CHECKING:
+    # When there are cells to analyse: with nothing to do, this is a tenth of what is imported.
+    from .analysis_pool import Analysts
+    from .analyst import Job
 
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
 # time.
@@ -161,6 +164,8 @@ class Sweep:
 
         Raises what a cell's thread raised.
         """
+        from .analysis_pool import Analysts
+
         number = len(self._todo)
         runners = min(self.jobs if self.engine.parallel else 1, number)
         analysing = any(self._todo.values())
@@ -257,6 +262,8 @@ class Sweep:
         """Return the analysis of a cell; None where what is stored of it does not say what was
         run.
         """
+        from .analyst import Job
+
         raw, stored = task.raw, None
         if raw is None:
             stored = self.store.folder(task.key)

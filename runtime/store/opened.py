@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from .tables import TableError, connect
+
+if TYPE_CHECKING:
+    import duckdb  # when it is used: see `Command` in fairc/cli/options.py
 
 
 class RunTables:
@@ -39,6 +41,8 @@ class RunTables:
         self._connection.register(name, columns)
 
     def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
         try:
             return self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:

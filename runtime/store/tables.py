@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
@@ -36,6 +35,9 @@ from .folder import Store
 from .identity import mismatch
 from .occupant import PARTIAL
 from .swept import SweptColumn
+
+if TYPE_CHECKING:
+    import duckdb  # when it is used: see `Command` in fairc/cli/options.py
 
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
@@ -86,6 +88,8 @@ def _database() -> duckdb.DuckDBPyConnection:
 
     To open one takes 15 ms: the cells of a run need hundreds of connections.
     """
+    import duckdb
+
     return duckdb.connect(":memory:", config=dict(_CONFIG))
 
 
@@ -183,6 +187,8 @@ def write(
     axes: swept names in file order. scratch: a folder for this alone, which is removed; None: in
     `folder`, where nobody else keeps files. Raises TableError.
     """
+    import duckdb
+
     place = scratch or folder / PARTIAL
     try:
         shutil.rmtree(place, ignore_errors=True)
@@ -202,6 +208,8 @@ def write(
 
 def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
     """Write the tables of cells into an empty folder."""
+    import duckdb
+
     added = {name: _swept(name, axes) for name in TABLES}
     with_rows: dict[str, list[Source]] = {name: [] for name in SERIES}
     config: dict[str, Any] = {**_CONFIG, "temp_directory": str(folder / "memory")}
@@ -388,6 +396,8 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
     Otherwise a query that joins tables would have to qualify them. Raises TableError.
     """
+    import duckdb
+
     connection = _database().cursor()
     for name, table in TABLES.items():
         try:
@@ -411,6 +421,8 @@ def current(folder: Path) -> bool:
     """Return whether the tables in a folder have every column of this version; False if one cannot
     be read.
     """
+    import duckdb
+
     connection = _database().cursor()
     try:
         for name, table in TABLES.items():
@@ -430,6 +442,8 @@ def same(mine: Path, theirs: Path) -> bool:
     """Return whether two tables have the same columns and rows in the same order: another DuckDB
     writes other bytes.
     """
+    import duckdb
+
     if mine.read_bytes() == theirs.read_bytes():
         return True
     config: dict[str, Any] = {**_CONFIG, "memory_limit": "2GB"}
