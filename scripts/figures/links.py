@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def behind(queue: QueueRecord) -> tuple[Floats, Floats]:
     return queue.sent_s[found], arrived_s - queue.sent_s[found]
 
 
-def few(*columns: Floats) -> list[Floats]:
+def few(*columns: NDArray[Any]) -> list[NDArray[Any]]:
     """Return every nth row, MOST_POINTS at most."""
     step = math.ceil(len(columns[0]) / MOST_POINTS)
     return [column[::step] for column in columns]
