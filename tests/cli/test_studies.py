@@ -51,7 +51,7 @@ def test_parts_between_marks_are_written_anew_and_nothing_else(page: ModuleType)
     assert "old" not in written
     assert "<!-- facts -->\n12 cells.\n<!-- end -->" in written
     assert "-->\n| goodput --by r,flow --where 'r == 5' |\n<!-- end -->\nBy hand.\n" in written
-    assert "<!-- sql:\nSELECT r\nFROM cells -->\n| FROM cells |\n<!-- end -->" in written
+    assert "<!-- sql:\nSELECT r\nFROM cells -->\n| SELECT r FROM cells |\n<!-- end -->" in written
     assert page.filled(written, WRITERS) == written
 
 
@@ -67,8 +67,18 @@ def test_a_mark_of_no_known_kind_is_refused(page: ModuleType) -> None:
 
 
 def test_pictures_are_those_of_the_run(page: ModuleType) -> None:
-    text = "![a](../img/fmp/k.svg) ![b](../img/other/l.svg) ![c](../img/fmp/../x.svg)"
+    text = "![a](../../img/fmp/k.svg) ![b](../img/other/l.svg) ![c](../img/fmp/../x.svg)"
     assert list(page.pictures(text, "fmp")) == ["k.svg"]
+
+
+def test_prose_is_wrapped_and_a_question_may_be(page: ModuleType) -> None:
+    text = '<!-- sql:\nSELECT a AS "two\nwords" -->\n<!-- end -->\n'
+    row = f"| {'x' * 120} |"
+    told = page.filled(text, {"sql": lambda asked: f"{asked} {'word ' * 30}\n{row}"})
+    lines = told.splitlines()
+    assert row in lines
+    assert any(line.startswith('SELECT a AS "two words" word') for line in lines)
+    assert max(len(line) for line in lines if line != row) <= page.WIDTH
 
 
 def test_every_study_has_its_file_and_a_page_that_can_be_filled(page: ModuleType) -> None:
