@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairc.runtime.host import cores
 from fairc.runtime.report import build
 from fairc.runtime.store.folder import Store, runs_in
 
@@ -18,7 +19,7 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     runs = runs_in(run)
     for folder in runs.values():
         plan_of(folder)  # otherwise a mistyped name would become a directory
-        with Store(folder) as store:
+        with Store(folder) as store, cores.for_report():
             refresh(store)
             warm = {"warmup": True} if warmup else {}
             for path in build.build(folder, forms, **warm):

@@ -17,7 +17,7 @@ from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.report import place
 from fairc.runtime.report.run import ReportError
 from fairc.runtime.run.progress import duration
-from fairc.runtime.store.folder import Store, StoreError
+from fairc.runtime.store.folder import OccupiedError, Store, StoreError
 from fairc.runtime.suites import folder as suites
 from fairc.runtime.suites import forms, standing
 from fairc.runtime.suites.folder import Member, Suite
@@ -189,7 +189,10 @@ def run(
 
 
 def _ran(suite: Suite, variant: Variant, member: Member, options: RunOptions) -> MemberRun:
-    """Run a member, and return how it went; what is wrong with it is shown, and stops no other."""
+    """Run a member, and return how it went; what is wrong with it is shown, and stops no other.
+
+    Raises OccupiedError, MachineFault.
+    """
     settings = suite.settings(member, variant.settings, quick=variant.quick)
     try:
         (what,) = read_target(suite.target(member), settings)
@@ -201,7 +204,7 @@ def _ran(suite: Suite, variant: Variant, member: Member, options: RunOptions) ->
         else:
             console.say(f"{member.name}: {ran.status}: {ran.reason}")
         return ran
-    except MachineFault:
+    except (MachineFault, OccupiedError):
         raise
     except (UsageError, StoreError, ReportError, EngineUnavailable) as error:
         text = error.message if isinstance(error, UsageError) else str(error)

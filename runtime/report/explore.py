@@ -36,7 +36,7 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     most = max(1, MAX_CELLS // len(run.configurations)) if number > MAX_CELLS else number
     found = [_configuration(results, c, measures, most) for c in run.configurations]
     return {
-        "first": most if most < number else None,
+        "first": most if any(len(c.outcomes) > most for c in run.configurations) else None,
         "heads": [
             entry(results, m, results.summary(m, run.configurations[0])).what for m in measures
         ],
@@ -83,6 +83,8 @@ def _configuration(
         "id": configuration.id,
         "label": one_line(configuration.label),
         "summary": _summary(results, configuration, measures[:1]),
+        "valid": sum(o.verdict_word == "valid" for o in configuration.outcomes),
+        "number": len(configuration.outcomes),
         "cells": [
             {
                 "id": o.cell,

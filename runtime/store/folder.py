@@ -40,6 +40,10 @@ class StoreError(Exception):
     """The run directory cannot be used; the message says why and what to do."""
 
 
+class OccupiedError(StoreError):
+    """Another process writes the run directory."""
+
+
 def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
     """Return the name of a cell's result: that of the cell, and a hash of the cell, its engine,
     what that runs on and what it emitted.
@@ -59,7 +63,10 @@ class Store:
         self._lock: int | None = None
 
     def __enter__(self) -> Self:
-        """Take the directory's lock and remove what killed runs left behind. Raises StoreError."""
+        """Take the directory's lock and remove what killed runs left behind.
+
+        Raises StoreError, OccupiedError.
+        """
         if obstacle := occupant.obstacle(self.path):
             raise StoreError(obstacle)
         try:
@@ -75,7 +82,7 @@ class Store:
         except BlockingIOError:
             owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
             self.__exit__(None, None, None)
-            raise StoreError(
+            raise OccupiedError(
                 f"{self.path} is being written by another fairc (process {owner or 'unknown'});"
                 " wait for it, or give this run its own directory with -o"
             ) from None

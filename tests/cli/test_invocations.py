@@ -7,12 +7,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairc.runtime.host import cores
 from fairc.runtime.run import history
 
 pytestmark = pytest.mark.usefixtures("without_report")
@@ -46,6 +48,23 @@ def test_the_plan_has_what_was_set_and_what_it_replaced(fairc: Fairc) -> None:
         {"name": "rate", "value": "[ 3Mbit/s ]", "instead": "[1Mbit/s, 2Mbit/s]"},
         {"name": "repeat", "value": "2", "instead": "3"},
     ]
+
+
+def test_reports_share_the_cores(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of `fairc report` and those at the end of a run."""
+    taken = 0
+
+    @contextmanager
+    def slot() -> Iterator[None]:
+        nonlocal taken
+        taken += 1
+        yield
+
+    fairc("run", "tiny.fexp", "-o", "x", "--set", "repeat=1")
+    monkeypatch.setattr(cores, "for_report", slot)
+    assert fairc("report", "x", "--format", "md").status == 0 and taken == 1
+    fairc("run", "tiny.fexp", "-o", "x", "--set", "repeat=2")
+    assert taken == 2
 
 
 def test_what_is_set_to_the_file_s_own_value_changes_no_cell(fairc: Fairc) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from fairc.dsl import load_all
 from fairc.dsl import read as read_spec
+from fairc.runtime.store.folder import Store
 from fairc.runtime.suites.folder import read, shipped
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -192,6 +193,18 @@ def test_raw_artefacts_go_when_an_experiment_is_done(fairc: Fairc) -> None:
     assert "1 holds" in third.out
     verified = fairc("verify", variant / "a/two")
     assert verified.status == 0 and "no result derived" in verified.out
+
+
+@pytest.mark.usefixtures("without_report")
+def test_an_experiment_that_another_process_runs_is_not_broken(fairc: Fairc) -> None:
+    arguments = ("suite", "run", "mine", "--quick", "--only", "second")
+    variant = RESULTS / "cca=cubic,over=tcp,quick"
+    assert fairc(*arguments).status == 0
+    before = (variant / "suite.json").read_bytes()
+    with Store(variant / "a/two"):
+        called = fairc(*arguments)
+    assert called.status == 2 and "is being written by another fairc" in called.err
+    assert (variant / "suite.json").read_bytes() == before
 
 
 def test_plan_says_what_is_broken(fairc: Fairc) -> None:

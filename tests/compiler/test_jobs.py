@@ -196,7 +196,7 @@ def test_cells_are_dealt_out_to_jobs(cells: int, most: int, count: int, chunk: i
     [(100, 1.0, 1), (101, 1.0, 2), (992, 1.0, 10), (992, 60.0, 5), (992, 301.0, 1), (992, 0, 10)],
 )
 def test_short_cells_share_a_task(cells: int, longest_s: float, chunk: int) -> None:
-    """Up to five minutes of them, as long as as many tasks as run at once have some."""
+    """Up to five minutes of them, but no more than it takes to have all in tasks at once."""
     estimate = Estimate(jobs=1)
     estimate.longest_s = longest_s
     plan = Plan.model_construct(cells=cells, experiment="e")

@@ -58,11 +58,16 @@ def test_of_many_cells_the_first_are_shown(
     make_run: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = make_run(sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=2.0)
-    assert "shown here" not in build(path)[0].read_text(encoding="utf-8")
+    assert "This table has" not in build(path)[0].read_text(encoding="utf-8")
     monkeypatch.setattr(explore, "MAX_CELLS", 5)
-    assert [len(c["cells"]) for c in data_of(path)["configurations"]] == [2, 2]
+    found = data_of(path)["configurations"]
+    assert [len(c["cells"]) for c in found] == [2, 2]
+    assert [(c["valid"], c["number"]) for c in found] == [(3, 3), (3, 3)]
     text = build(path)[0].read_text(encoding="utf-8")
-    assert "At most the first 2 cells of a configuration are shown here" in text
+    assert "This table has the first 2 cells of each configuration" in text
+    monkeypatch.setattr(explore, "MAX_CELLS", 1)
+    text = build(path)[0].read_text(encoding="utf-8")
+    assert "This table has the first cell of each configuration" in text
 
 
 def test_json_cannot_end_its_element() -> None:

@@ -26,9 +26,8 @@
     mark(configuration.id);
     get("result").hidden = false;
     rows(configuration);
-    const valid = configuration.cells.filter((own) => own.verdict === "valid").length;
     said.textContent = `${configuration.label}: ${configuration.summary || "no value"}; ` +
-      `${valid} of ${configuration.cells.length} cells valid.`;
+      `${configuration.valid} of ${configuration.number} cells valid.`;
   };
 
   const rows = (configuration) => {
