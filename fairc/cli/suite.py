@@ -219,11 +219,15 @@ def _ran(suite: Suite, variant: Variant, member: Member, options: RunOptions) ->
 def _remove_raw(run: Path) -> None:
     """Remove the raw artefacts of an experiment that is done: all of a suite's would fill a
     disk.
+
+    Those of cells that are not valid stay: they show why.
     """
     with Store(run) as store:
-        freed = store.remove_raw()
+        freed = store.remove_raw(lambda result: result is not None and result.verdict == "valid")
     if freed:
-        console.outcome(f"removed its raw artefacts, {size(freed)}: --keep-raw keeps them")
+        console.outcome(
+            f"removed the raw artefacts of its valid cells, {size(freed)}: --keep-raw keeps them"
+        )
 
 
 def report(name: Path, output: Path | None) -> None:

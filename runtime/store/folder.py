@@ -368,9 +368,12 @@ class Store:
         """Return whether a cell's raw artefacts are still there."""
         return (self.folder(key) / RAW).is_file()
 
-    def remove_raw(self) -> int:
-        """Remove the raw artefacts of all cells; return the number of bytes freed."""
-        return sum(map(cell_folder.remove_raw, sorted((self.path / "cells").glob("*"))))
+    def remove_raw(self, of: Callable[[CellResult | None], bool] = lambda _: True) -> int:
+        """Remove the raw artefacts of the cells whose results meet a condition; return the number
+        of bytes freed.
+        """
+        folders = sorted((self.path / "cells").glob("*"))
+        return sum(cell_folder.remove_raw(path) for path in folders if of(self.result(path.name)))
 
     def remove(self, key: str) -> None:
         """Remove the cell with a key, if there is one; what the user keeps in its folder stays."""

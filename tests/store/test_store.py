@@ -138,6 +138,14 @@ def test_raw_artefacts_can_be_removed(store: Store) -> None:
     assert store.result(key) is not None
 
 
+def test_raw_artefacts_of_chosen_results_can_be_removed(store: Store) -> None:
+    one, two = store.cells()
+    with store:
+        keys = [put(store, cell) for cell in (one, two)]
+        assert store.remove_raw(lambda result: result is not None and result.key == keys[1]) == 3
+    assert [store.has_raw(key) for key in keys] == [True, False]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "fairc-plan", "version": 9}'])
 def test_a_broken_plan_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "plan.json").write_text(text)
