@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
@@ -73,9 +74,16 @@ def conclude(
     return Status.WELL if well else Status.NOT_ALL_VALID
 
 
+def slot_for_report() -> AbstractContextManager[int | None]:
+    """Take the right to build a report, and say so where that takes a while."""
+    return cores.for_report(
+        lambda: console.say("waiting: other reports of yours are being built on this machine")
+    )
+
+
 def _built(store: Store) -> list[Path]:
     """Renew the tables, and build the report; return its files, the page first."""
-    with cores.for_report():
+    with slot_for_report():
         refresh(store, checked=True)
         if kept := place.current(store.path):
             return kept

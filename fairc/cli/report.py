@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairc.runtime.host import cores
 from fairc.runtime.report import build
 from fairc.runtime.store.folder import Store, runs_in
 
 from . import console
+from .conclusion import slot_for_report
 from .results import plan_of, refresh
 from .unpacking import run_of
 
@@ -19,7 +19,7 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     runs = runs_in(run)
     for folder in runs.values():
         plan_of(folder)  # otherwise a mistyped name would become a directory
-        with Store(folder) as store, cores.for_report():
+        with Store(folder) as store, slot_for_report():
             refresh(store)
             warm = {"warmup": True} if warmup else {}
             for path in build.build(folder, forms, **warm):

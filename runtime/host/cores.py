@@ -17,7 +17,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,8 @@ PATIENCE_S, MOST_PATIENCE_S, OF_WAIT = 0.02, 0.5, 20
 has waited, within these bounds. Sixty that wait take a twentieth of a core, not two fifths, and a
 core that is free stays so for 5 % of a wait at most.
 """
+SILENCE_S = 2.0
+"""How long a report waits before its user is told."""
 FLOCK = "hhqqi4x"
 """`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""
 
@@ -47,11 +49,16 @@ class _Cores:
             self._free.put(core)
 
     @contextmanager
-    def one(self, closed: threading.Event) -> Iterator[int | None]:
-        began, core = time.monotonic(), self._free.get()
+    def one(
+        self, closed: threading.Event, waiting: Callable[[], None] = lambda: None
+    ) -> Iterator[int | None]:
+        began, core, told = time.monotonic(), self._free.get(), False
         while not self._locked(core):
             self._free.put(core)
             waited_s = time.monotonic() - began
+            if waited_s >= SILENCE_S and not told:
+                told = True
+                waiting()
             if closed.wait(min(max(PATIENCE_S, waited_s / OF_WAIT), MOST_PATIENCE_S)):
                 yield None
                 return
@@ -112,6 +119,9 @@ def one(closed: threading.Event) -> AbstractContextManager[int | None]:
     return _cores().one(closed)
 
 
-def for_report() -> AbstractContextManager[int | None]:
-    """Take the right to build a report; wait while as many are built as there are cores."""
-    return _cores("report-").one(threading.Event())
+def for_report(waiting: Callable[[], None]) -> AbstractContextManager[int | None]:
+    """Take the right to build a report; wait while as many are built as there are cores.
+
+    waiting: called once, if it takes longer than SILENCE_S.
+    """
+    return _cores("report-").one(threading.Event(), waiting)

@@ -55,7 +55,7 @@ def test_reports_share_the_cores(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) 
     taken = 0
 
     @contextmanager
-    def slot() -> Iterator[None]:
+    def slot(waiting: Callable[[], None]) -> Iterator[None]:
         nonlocal taken
         taken += 1
         yield

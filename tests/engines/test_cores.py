@@ -91,16 +91,28 @@ def test_whoever_is_interrupted_waits_no_longer() -> None:
 
 
 def test_reports_wait_for_reports_alone() -> None:
-    with another_process("for_report()") as process:
+    with another_process("for_report(print)") as process:
         assert free()
         slots = cores._cores("report-")
         assert not any(map(slots._locked, os.sched_getaffinity(0)))
         assert process.stdin is not None
         process.stdin.close()
-        with cores.for_report() as core:
+        with cores.for_report(print) as core:
             assert core in os.sched_getaffinity(0)
-    with another_process(), cores.for_report() as core:
+    with another_process(), cores.for_report(print) as core:
         assert core in os.sched_getaffinity(0)
+
+
+def test_a_long_wait_for_a_report_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "SILENCE_S", 0.05)
+    told: list[str] = []
+    with another_process("for_report(print)") as process:
+        assert process.stdin is not None
+        threading.Timer(0.5, process.stdin.close).start()
+        with cores.for_report(lambda: told.append("waiting")):
+            assert told == ["waiting"]
+    with cores.for_report(lambda: told.append("again")):
+        assert told == ["waiting"]
 
 
 def test_a_process_that_was_killed_holds_nothing() -> None:
