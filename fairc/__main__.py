@@ -26,7 +26,7 @@ import click
 
 from fairc import __version__
 from fairc.cli import console
-from fairc.cli.failures import guarded
+from fairc.cli.failures import Status, guarded
 from fairc.cli.options import quiet
 
 ORDER = (
@@ -119,7 +119,11 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interruption.begin()
     console.prepare()
-    sys.exit(guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False)))
+    status = guarded(lambda: fairc.main(prog_name="fairc", standalone_mode=False))
+    if status not in (Status.WELL, Status.NOT_ALL_VALID):
+        # An exception may keep alive what DuckDB's extension then complains of as Python ends.
+        gc.unfreeze()
+    sys.exit(status)
 
 
 if __name__ == "__main__":
