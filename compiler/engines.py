@@ -104,7 +104,7 @@ WAYS = Feature(
     "ways of single flows",
     "via",
     "has a way of its own",
-    "give (its TCP clients use their host's first address)",
+    "give (tried, TCP flows took the usual way)",
     "without `via` and `ecmp`",
 )
 ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING, ENTERING)

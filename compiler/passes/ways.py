@@ -174,7 +174,7 @@ def _walk(wiring: Wiring, origin: str, end: str, choose: Choice) -> tuple[Egress
             egress
             for egress in wiring.egresses[node]
             if (onward := lengths.get(wiring.peer(egress).node)) is not None
-            and wiring.peer(egress).node != last  # parts of a link are at no distance
+            and wiring.peer(egress).node != last  # hops between the nodes of one link cost nothing
             and _further(wiring, onward, egress) == lengths[node]
         ]
         way.append(choose(node, sorted(following, key=lambda egress: egress.link)))

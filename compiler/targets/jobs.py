@@ -59,8 +59,8 @@ class Jobs:
 def deal(plan: Plan, estimate: Estimate, most: int, filled_s: float = 0.0) -> Jobs:
     """Deal the cells of an estimated plan out to at most `most` jobs.
 
-    filled_s: put cells together up to so many wall seconds by their estimate, but no more than it
-    takes for all of them to be in `AT_ONCE` jobs.
+    filled_s: group cells into jobs of about this many wall seconds, by their estimate, as long as
+    `AT_ONCE` jobs remain.
     """
     filled = min(filled_s / max(estimate.longest_s, 0.01), math.ceil(plan.cells / AT_ONCE))
     chunk = max(1, math.ceil(plan.cells / most), int(filled))

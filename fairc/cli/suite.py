@@ -223,7 +223,7 @@ def _remove_raw(run: Path) -> None:
     Those of cells that are not valid stay: they show why.
     """
     with Store(run) as store:
-        freed = store.remove_raw(lambda result: result is not None and result.verdict == "valid")
+        freed = store.remove_raw(only_valid=True)
     if freed:
         console.outcome(
             f"removed the raw artefacts of its valid cells, {size(freed)}: --keep-raw keeps them"

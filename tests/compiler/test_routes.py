@@ -224,7 +224,7 @@ def test_hosts_share_the_ways_to_their_fork(
 
 
 def test_hashes_choose_no_way_back_within_a_link() -> None:
-    """A NAT or a policer is a node beside the one that delays, at no distance from it."""
+    """The nodes of a NAT or a policer and of the link beside it count as one for routing."""
     text = """fexp 1
 experiment e {
   topology {

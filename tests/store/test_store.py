@@ -10,6 +10,7 @@ import os
 import re
 import tarfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import zstandard
@@ -48,11 +49,12 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def result(cell: Cell, key: str) -> CellResult:
+def result(cell: Cell, key: str, verdict: Literal["valid", "invalid"] = "valid") -> CellResult:
     return CellResult(
         cell=cell.id,
         key=key,
         status="ok",
+        verdict=verdict,
         virtual_s=1.0,
         wall_s=1.0,
         engine="fake",
@@ -61,11 +63,11 @@ def result(cell: Cell, key: str) -> CellResult:
     )
 
 
-def put(store: Store, cell: Cell) -> str:
+def put(store: Store, cell: Cell, verdict: Literal["valid", "invalid"] = "valid") -> str:
     key = key_of(cell, "fake", "i")
     folder = store.scratch(key)
     (folder / RAW).write_bytes(b"raw")
-    store.commit(key, folder, result(cell, key))
+    store.commit(key, folder, result(cell, key, verdict))
     return key
 
 
@@ -138,11 +140,11 @@ def test_raw_artefacts_can_be_removed(store: Store) -> None:
     assert store.result(key) is not None
 
 
-def test_raw_artefacts_of_chosen_results_can_be_removed(store: Store) -> None:
-    one, two = store.cells()
+def test_raw_artefacts_of_valid_cells_alone_can_be_removed(store: Store) -> None:
+    invalid, valid = store.cells()
     with store:
-        keys = [put(store, cell) for cell in (one, two)]
-        assert store.remove_raw(lambda result: result is not None and result.key == keys[1]) == 3
+        keys = [put(store, invalid, "invalid"), put(store, valid)]
+        assert store.remove_raw(only_valid=True) == 3
     assert [store.has_raw(key) for key in keys] == [True, False]
 
 
