@@ -43,8 +43,8 @@ experiment cost {{
   measure = [goodput]
 }}
 """
-NGINX = """program(server: ["./serve.sh", "{{port}}"], client: ["curl", "--silent", "--fail", "--output",
-      "/dev/null", "http://{{server}}:{{port}}/{file}"], files: ["nginx.conf"],
+NGINX = """program(server: ["./serve.sh", "{{port}}"], client: ["curl", "--silent", "--fail",
+      "--output", "/dev/null", "http://{{server}}:{{port}}/{file}"], files: ["nginx.conf"],
       server_image: "web.tar", client_image: "web.tar")"""
 CALLER = 'program(server: ["nc", "-l", "-p", "{{port}}"], client: ["./call.py", {calls}])'
 ENDS = {

@@ -1,11 +1,11 @@
 """A study's page: written by hand, except for the parts between marks, which come from its run.
 
-    <!-- facts -->                                how many cells, their verdicts, cost, machine, build
-    <!-- claims -->                               the claims and their verdicts
-    <!-- table: METRIC [--by A,B] [--where ...] -->   what `fairc table` prints with these arguments
-    <!-- sql: SELECT ... -->                      rows from the run's tables
-    (docs/reference/tables.md); may have several lines
-    <!-- end -->                                 ends each of them
+    <!-- facts -->                              how many cells, their verdicts, cost, machine
+    <!-- claims -->                             the claims and their verdicts
+    <!-- table: METRIC [--by A,B] ... -->       what `fairc table` prints with these arguments
+    <!-- sql: SELECT ... -->                    rows of the run's tables (docs/reference/tables.md);
+                                                may have several lines
+    <!-- end -->                                ends each of them
 
 A picture from the run is a link to `../img/STUDY/FIGURE.svg`: it is copied from the figures of the
 run.
