@@ -163,9 +163,12 @@ def test_one_that_does_not_end_on_sigterm_is_killed_before_the_captures_end(
     nodes, clock = FakeNodes(document), FakeClock()
     order: list[tuple[str, int]] = []
     send = Deaf.send_signal
-    monkeypatch.setattr(
-        Deaf, "send_signal", lambda one, sig: (order.append((one.command[1], sig)), send(one, sig))
-    )
+
+    def noted(one: Deaf, sig: int) -> None:
+        order.append((one.command[1], sig))
+        send(one, sig)
+
+    monkeypatch.setattr(Deaf, "send_signal", noted)
     monkeypatch.setattr("cell_fakes.FakeProcess", Deaf)
     monkeypatch.setattr(programs, "Local", nodes["left"].popen)
     monkeypatch.setattr(conductor, "VirtualTime", lambda epoch_ns: clock)

@@ -18,7 +18,7 @@ if how == "hears":
     while True:
         link.recv(2000)
 link.bind(("", port))
-_, peer = link.recvfrom(100)
+peer = link.recvfrom(100)[1]
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 parent = os.getpid()
 for _ in range(0 if how == "alone" else 2):
