@@ -103,7 +103,7 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
                 report.reject(
                     "jitter-above-delay",
                     f"from {change.at_ns / 1e9:g} s on the jitter is larger than the delay",
-                    next(event.span for event in way.events if event.jitter or event.delay),
+                    max(way.events, key=lambda e: (e.begin_ns <= change.at_ns, e.begin_ns)).span,
                     help="give the link a `delay` of at least the jitter",
                 )
                 return way
