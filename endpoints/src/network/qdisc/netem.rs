@@ -245,11 +245,13 @@ fn wifi(share: u32) -> Vec<u8> {
 
 /// Returns the probabilities of a Poisson number of this mean.
 fn poisson(mean: f64) -> [f64; 40] {
-    let mut probabilities = [libm::exp(-mean); 40];
-    for number in 1..40 {
-        probabilities[number] = probabilities[number - 1] * mean / number as f64;
-    }
-    probabilities
+    let mut probability = libm::exp(-mean);
+    std::array::from_fn(|number| {
+        if number > 0 {
+            probability *= mean / number as f64;
+        }
+        probability
+    })
 }
 
 /// Where iproute2 has its tables: Debian's folder, its own.
@@ -340,7 +342,7 @@ mod tests {
             let table = wifi(super::share(&mut Words::of(percent), "wifi").unwrap());
             assert_eq!(table.len(), 2 * LONGEST_TABLE);
             let times_ms: Vec<f64> = table
-                .chunks(2)
+                .chunks_exact(2)
                 .map(|pair| f64::from(i16::from_ne_bytes([pair[0], pair[1]])) / SCALE * 60.0)
                 .collect();
             let count = times_ms.len() as f64;
