@@ -212,6 +212,7 @@ class Cell:
         processes.signal(servers, signal.SIGTERM)
         late = processes.wait(servers + clients, GRACE_NS)
         self.outcome["notes"] += [f"{name} did not end on SIGTERM" for name in late]
+        processes.signal(late, signal.SIGKILL)  # else it would go on sending while queues drain
         programs.stop(document["proxies"])
         self.clock.sleep_until(self.clock.now_ns() + document["drain_ns"])
         processes.signal(["monitor"], signal.SIGTERM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .batch import duration, line, percent, word
@@ -184,6 +184,11 @@ CLASSIFIERS: dict[str, tuple[str, ...]] = {
 """The classifiers of tc that find packets of a kind."""
 
 
+JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal", "wifi"]
+Jitter = tuple[int, JitterDistribution, float]
+"""What of an impairment is its jitter: in ns, its distribution, and its share."""
+
+
 @dataclass(frozen=True, slots=True)
 class Impairment(Part):
     """What a netem does to packets that leave through an interface: it delays, loses and transmits
@@ -195,6 +200,7 @@ class Impairment(Part):
     reordering and duplicates draw from; None where nothing is random.
     jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
     jitter_ns times a number from netem's table of the distribution; negative delays become zero.
+    jitter_share: of `wifi`, the packets that are sent again until nobody else sends; else left out.
     in_order: a packet never overtakes another one; one with less delay waits for those before it.
     reorder: probability that a packet skips the delay and overtakes packets in flight; gap: it can
     only if this many less one before it did not, left out where it is 1.
@@ -211,7 +217,7 @@ class Impairment(Part):
     limit_packets: Packets = 1000
     seed: Seed | None = None
     jitter_ns: TimeNs = 0
-    jitter_distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
+    jitter_distribution: JitterDistribution = "uniform"
     in_order: bool = False
     reorder: Probability = 0.0
     duplicate: Probability = 0.0
@@ -219,6 +225,7 @@ class Impairment(Part):
     repair: Arq | None = field(default=None, metadata=UNLESS_ABSENT)
     gap: Small = field(default=1, metadata=unless(1))
     corrupt: Probability = field(default=0.0, metadata=unless(0.0))
+    jitter_share: Probability = field(default=0.0, metadata=unless(0.0))
 
     def __post_init__(self) -> None:
         """Raise ValueError for repair beside what `arq` does not do."""
@@ -235,6 +242,23 @@ class Impairment(Part):
     def lost(self) -> float:
         """The probability that a packet is dropped or damaged."""
         return self.dropped + (1 - self.dropped) * self.corrupt
+
+    @property
+    def jitter(self) -> Jitter:
+        """Its jitter."""
+        return self.jitter_ns, self.jitter_distribution, self.jitter_share
+
+    def varied(self, jitter: Jitter) -> Impairment:
+        """Return it with another jitter."""
+        span_ns, distribution, share = jitter
+        return replace(
+            self, jitter_ns=span_ns, jitter_distribution=distribution, jitter_share=share
+        )
+
+    @property
+    def least_delay_ns(self) -> int:
+        """The least that a delay may be around which its jitter varies, ns."""
+        return 0 if self.jitter_distribution == "wifi" else self.jitter_ns
 
     @property
     def skipping(self) -> float:
@@ -257,6 +281,8 @@ class Impairment(Part):
             words += f" {duration(self.jitter_ns)}"
             if self.jitter_distribution != "uniform":  # which is netem's without a table
                 words += f" distribution {self.jitter_distribution}"
+            if self.jitter_distribution == "wifi":
+                words += f" {percent(self.jitter_share)}%"
         if self.reorder:
             words += f" reorder {percent(self.reorder)}%"
             if self.gap > 1:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from .nodes import Process
 
 
+PATIENCE_NS = 1_000_000_000
+"""For a program of others to end on SIGTERM; what accompanies it then ends it by SIGKILL, before
+the conductor loses its own patience.
+"""
+
+
 class Processes:
     """running: name -> process; status: name -> exit status."""
 

@@ -2,7 +2,8 @@
 `NAME.json`.
 
 It ends with status 0 whatever the program does: its JSON says what failed, and other flows go on.
-But a program that would start late, on a machine that is too slow, is not started.
+But a program that would start late, on a machine that is too slow, is not started. One that does
+not end on SIGTERM is killed, with what it started, and a remark says so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 from .clock import RealTime
+from .processes import PATIENCE_NS
 
 FOREVER_NS = 10**18
 
@@ -29,9 +31,16 @@ def main() -> None:
     with open(f"{test['name']}.json", "wb") as out:
         if begin_ns is not None and clock.wait([wake], epoch_ns + begin_ns):
             return  # its time does not come
-        process = subprocess.Popen(test["command"], stdin=subprocess.DEVNULL, stdout=out)
+        process = subprocess.Popen(
+            test["command"], stdin=subprocess.DEVNULL, stdout=out, start_new_session=True
+        )
     ended = os.pidfd_open(process.pid)
     until_ns = clock.now_ns() + FOREVER_NS if stop_ns is None else epoch_ns + stop_ns
     if ended not in clock.wait([ended, wake], until_ns):
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
+        if not clock.wait([ended], clock.now_ns() + PATIENCE_NS):
+            said = f"it did not end within {PATIENCE_NS / 1e9:g} s of SIGTERM, and was killed"
+            remark = {"t_ns": clock.now_ns() - epoch_ns, "event": "remark", "message": said}
+            print(json.dumps(remark), flush=True)
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from fairc.cell.devices import Device
+from fairc.cell.links import Impairment
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.dsl import model
@@ -37,6 +38,7 @@ from .engines import (
     SYSCALL_COST,
     THINNING,
     WAYS,
+    WIFI_JITTER,
     Feature,
     profile,
 )
@@ -126,6 +128,9 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
                 yield Requirement(f"a link of `{node.name}`", _line(interface), ENTERING)
             medium = None if interface.shaper is None else interface.shaper.medium
             repairs = interface.impairment is not None and interface.impairment.repair is not None
+            states = (interface.impairment, *(each.impairment for each in interface.changes))
+            if any(map(_is_wifi, states)):
+                yield Requirement(f"a link of `{node.name}`", _line(interface), WIFI_JITTER)
             yield from _of_radio(node.name, medium, repairs, _line(interface))
 
 
@@ -152,6 +157,9 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
                 yield Requirement(f"the queue of `{node}`", line, MODULE)
             if any(event.entering for event in way.events):
                 yield Requirement(f"a link of `{node}`", line, ENTERING)
+            events = (event.jitter for event in way.events)
+            if _is_wifi(way.impairment) or any(each and each[1] == "wifi" for each in events):
+                yield Requirement(f"a link of `{node}`", line, WIFI_JITTER)
             yield from _of_radio(node, way.medium, way.impairment.repair is not None, line)
 
 
@@ -171,6 +179,10 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, SPINNING)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)
+
+
+def _is_wifi(state: Impairment | None) -> bool:
+    return state is not None and state.jitter_distribution == "wifi"
 
 
 def _of_radio(node: str, medium: Medium | None, repairs: bool, line: int) -> Iterator[Requirement]:

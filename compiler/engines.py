@@ -90,6 +90,13 @@ AGGREGATES = Feature(
     "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
 )
 REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without `arq`")
+WIFI_JITTER = Feature(
+    "jitter of Wi-Fi",
+    "wifi",
+    "has the jitter of Wi-Fi",
+    "draw (tc has no such table)",
+    "with another `jitter`",
+)
 THINNING = Feature(
     "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
 )
@@ -177,8 +184,8 @@ MININET = Costs(2.7, 1.0, parallel=False)
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, SPINNING), UML),
     "vm": Profile((IMAGE, *ONLY_UML), VM),
-    "mininet": Profile((BPF, IMAGE, MPTCP, *ONLY_UML), MININET),
-    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, WAYS, *ONLY_UML), DOCKER),
+    "mininet": Profile((BPF, IMAGE, MPTCP, WIFI_JITTER, *ONLY_UML), MININET),
+    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, WAYS, WIFI_JITTER, *ONLY_UML), DOCKER),
 }
 
 

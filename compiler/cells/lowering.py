@@ -24,7 +24,7 @@ from fairc.compiler.passes.flows import (
 from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.offload import check_offload
-from fairc.compiler.passes.packets import check_numbered, check_packets
+from fairc.compiler.passes.packets import check_numbered, check_packets, warn_unmet
 from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import bdp_bytes, size_queues
@@ -115,6 +115,7 @@ class Lowering:
         check_packets(traffic, routed.wiring.network, report)
         longest_ns = scenario.duration_ns or deadline_ns(scenario, traffic)
         check_numbered(routed.wiring.network, longest_ns, report)
+        warn_unmet(routed.wiring.network, longest_ns, report)
         ports = assign_ports(traffic, report)
         devices = lower_devices(routed.wiring, routed.queues, traffic, ports, report)
         warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)

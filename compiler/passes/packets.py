@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fairc.cell.frames import MTU, QUIC_BYTES, UDP_IP_BYTES
+from fairc.cell.frames import MTU, QUIC_BYTES, UDP_IP_BYTES, frame_bytes
 from fairc.cell.links import COUNTED_NS
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Network
 
+from .dynamics import most_bps
 from .report import Report
 from .routing import Traffic
 from .tunnels import labels
@@ -23,6 +24,32 @@ def check_numbered(network: Network, until_ns: int, report: Report) -> None:
                     way.span,
                     f"a cell may last {until_ns / 1e9:.0f} s",
                     "give the experiment a shorter `deadline` or `duration`",
+                )
+
+
+def warn_unmet(network: Network, until_ns: int, report: Report) -> None:
+    """Warn where no packet of a link can meet a loss above a size, or the gap of its reordering."""
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            sizes = [kind.above_bytes for kind in way.chosen if kind.above_bytes is not None]
+            if any(size >= way.mtu for size in sizes):
+                report.warn(
+                    "nothing-to-lose",
+                    f"no packet of this link is above {max(sizes)} bytes, so none is lost",
+                    way.span,
+                    f"its MTU is {way.mtu} bytes",
+                    "write a smaller `above`, or give the link a larger `mtu`",
+                )
+            state, packet_bits = way.impairment, 8 * frame_bytes(way.mtu)
+            packets = most_bps(way) * until_ns // (packet_bits * 10**9)
+            if state.reorder and state.gap > packets > 0:
+                report.warn(
+                    "nothing-to-reorder",
+                    f"at most one of {state.gap:,} packets of this link skips the delay",
+                    way.span,
+                    f"the cell lasts at most {until_ns / 1e9:g} s, in which the link carries"
+                    f" {packets:,} packets of {way.mtu} bytes",
+                    "write a smaller `gap`, or make the cell longer",
                 )
 
 

@@ -1,10 +1,10 @@
 """Unrolling of variation until the end of a cell: recordings and events of each link as changes of
 its rate, and of its delay, loss and reordering.
 
-Four values vary, each for itself: a recording holds until something is set for good, which follows
+Five values vary, each for itself: a recording holds until something is set for good, which follows
 in order of time, a ramp in steps, until the next of them. What is set for a while lies above it, of
-two the one written last. Whether the link is up is a fifth. The hop's changes are those of delay,
-loss, reordering and that, merged.
+two the one written last. Whether the link is up is a sixth. The hop's changes are those of
+delay, jitter, loss, reordering and that, merged.
 
 A step of a ramp has its mean over the step, so that a ramp carries as many bytes as it should.
 """
@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Generic, TypeVar
 
-from fairc.cell.links import Change, Entering, GilbertElliott, Impairment
+from fairc.cell.links import Change, Entering, GilbertElliott, Impairment, Jitter
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Direction, Distribution, Event, Link, Network, Recording
 from fairc.words.distributions import draw, is_drawn, mean
@@ -97,6 +97,16 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
                 drawn = _Draws(seed, name, turn)
                 occurrences.append(_occurrence(event, number, begin_ns, length_ns, drawn))
         changed = _changed(way, occurrences, end_ns)
+        for change in changed.changes:
+            state = change.impairment
+            if state is not None and state.least_delay_ns > state.delay_ns:
+                report.reject(
+                    "jitter-above-delay",
+                    f"from {change.at_ns / 1e9:g} s on the jitter is larger than the delay",
+                    max(way.events, key=lambda e: (e.begin_ns <= change.at_ns, e.begin_ns)).span,
+                    help="give the link a `delay` of at least the jitter",
+                )
+                return way
         entering = next((event.entering for event in way.events if event.entering), None)
         return changed if entering is None else _waiting(changed, entering)
 
@@ -193,6 +203,7 @@ class _Occurrence:
     delay: _Setting[int] | None
     loss: _Setting[Loss] | None
     reorder: _Setting[float] | None
+    jitter: _Setting[Jitter] | None
     is_up: _Setting[bool] | None
 
 
@@ -216,6 +227,7 @@ def _occurrence(
         reorder=None
         if event.reorder is None
         else setting(min(1.0, float(drawn(event.reorder, "reorder")))),
+        jitter=None if event.jitter is None else setting(event.jitter),
         is_up=None if event.is_up is None else setting(event.is_up),
     )
 
@@ -248,14 +260,15 @@ def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direc
         _loss_between,
     )
     reorders = _course(first.reorder, {}, (one.reorder for one in found), _probability_between)
+    jitters = _course(first.jitter, {}, (one.jitter for one in found), _never)
     ups = _course(True, {}, (one.is_up for one in found), _never)
-    if not first.jitter_ns and delays:
+    if not first.jitter_ns and (delays or jitters):
         first = replace(first, in_order=True)
     return replace(
         way,
         impairment=first,
         rates=tuple(Change(at_ns, rate_bps) for at_ns, rate_bps in rates.items()),
-        changes=_states(first, delays, losses, reorders, ups),
+        changes=_states(first, delays, losses, reorders, jitters, ups),
         ups=tuple(ups.items()),
     )
 
@@ -289,17 +302,20 @@ def _states(
     delays: dict[int, int],
     losses: dict[int, Loss],
     reorders: dict[int, float],
+    jitters: dict[int, Jitter],
     ups: dict[int, bool],
 ) -> tuple[Change, ...]:
     """Return the states of a hop at all times at which anything of it changes."""
     states, now, is_up = list[Change](), first, True
-    for at_ns in sorted({*delays, *losses, *reorders, *ups}):
+    for at_ns in sorted({*delays, *losses, *reorders, *jitters, *ups}):
         if at_ns in delays:
             now = replace(now, delay_ns=delays[at_ns])
         if at_ns in losses:
             loss, bursts = losses[at_ns]
             now = replace(now, loss=loss, bursts=bursts)
         now = replace(now, reorder=reorders.get(at_ns, now.reorder))
+        if at_ns in jitters:
+            now = now.varied(jitters[at_ns])
         is_up = ups.get(at_ns, is_up)
         shown = now if is_up else replace(now, loss=1.0, bursts=None)
         states.append(Change(at_ns, impairment=shown))
@@ -322,8 +338,8 @@ def _loss_between(a: Loss, b: Loss, share: Fraction) -> Loss:
     return a[0] + (b[0] - a[0]) * float(share), None
 
 
-def _never(a: bool, b: bool, share: Fraction) -> bool:
-    raise AssertionError("a link is up or down, and nothing in between")
+def _never(a: T, b: T, share: Fraction) -> T:
+    raise AssertionError("a link is up or down, or has a jitter, and nothing in between")
 
 
 def _course(

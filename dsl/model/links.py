@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fairc.cell.frames import MTU, frame_bytes
 from fairc.cell.framing import ETHERNET, Framing
-from fairc.cell.links import Change, ChosenLoss, Entering, GilbertElliott, Impairment
+from fairc.cell.links import Change, ChosenLoss, Entering, GilbertElliott, Impairment, Jitter
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import Distribution as Times
 from fairc.dsl.core.source import Span
@@ -125,6 +125,7 @@ class Event:
     ramp_ns: how long the values take to get there from what they were.
     rate: bit/s, 0: packets wait; delay: s; loss, reorder: probabilities. Each time draws anew.
     bursts: the chain whose stationary loss the loss is.
+    jitter: what the delay varies by, as of `words.jitter.varying`.
     is_up: whether packets get across; if not, they are lost.
     entering: what it waits for from begin_ns on; None: it begins then.
     """
@@ -142,6 +143,7 @@ class Event:
     loss: Distribution | None = None
     reorder: Distribution | None = None
     bursts: GilbertElliott | None = None
+    jitter: Jitter | None = None
     is_up: bool | None = None
     entering: Entering | None = None
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from fairc.cell.links import Entering, Impairment
+from fairc.cell.links import Entering, Impairment, Jitter
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import Use
+from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, Kind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
@@ -30,6 +30,7 @@ from fairc.words.distributions import (
     lowest,
 )
 from fairc.words.enters import A_TIME_OR_ENTERING, FLOW, FROM, STATE
+from fairc.words.jitter import varying
 from fairc.words.losses import Loss, loss_of
 
 CHANGE_LIMIT = 10_000
@@ -177,8 +178,8 @@ def _with_values(
     """Return an event with what its settings change. Raises CompileError."""
     new_rate, delay = settings.given(keys.RATE), settings.given(keys.DELAY)
     _check_rate(new_rate, rate, trace)
-    if delay is not None:
-        _check_delay(delay, impairment.jitter_ns)
+    if delay is not None and settings.given(keys.JITTER) is None:
+        _check_delay(delay, impairment.least_delay_ns)
     reorder = settings.given(keys.REORDER)
     if reorder is not None and not (impairment.delay_ns or delay is not None):
         fail(
@@ -187,6 +188,9 @@ def _with_values(
             reorder.span,
             help="give the link a `delay`",
         )
+    given, jitter = settings.given(keys.JITTER), None
+    if given is not None:
+        jitter = _jitter(given, event, impairment)
     lost = settings.given(keys.LOSS)
     loss: Loss | None = None
     random_loss: model.Distribution | None = None
@@ -202,7 +206,29 @@ def _with_values(
         loss=random_loss,
         reorder=None if reorder is None else distribution(reorder),
         bursts=loss.bursts if loss else None,
+        jitter=jitter,
     )
+
+
+def _jitter(given: Quantity | Use[Entry], event: model.Event, impairment: Impairment) -> Jitter:
+    """Return the jitter of an event. Raises CompileError."""
+    found = varying(given)
+    if event.ramp_ns:
+        fail(
+            "sudden-jitter",
+            "a jitter has no way to get there by and by",
+            given.span,
+            help="leave `over` out",
+        )
+    in_order = impairment.in_order or not impairment.jitter_ns
+    if found.jitter_ns and found.in_order != in_order:
+        fail(
+            "sudden-jitter",
+            "whether packets overtake each other holds from the start of the cell",
+            given.span,
+            help="write `overtake` the same in each `jitter` of the link",
+        )
+    return found.jitter
 
 
 def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distribution | None:

@@ -14,7 +14,7 @@ from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import History
-from fairc.runtime.measurement.paths import Place
+from fairc.runtime.measurement.paths import Place, longest_ns
 
 from . import random_delays
 from .finding import Finding, or_busy, see
@@ -59,7 +59,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
             if tried ** len(pings.rtts_s) > LEVEL:
                 continue  # every ping may have been sent again
             typical = np.min
-        most_s = _longest_wait_s(measurement, flow)
+        most_s = _longest_wait_s(measurement, flow, impairments)
         measured_s = float(typical(pings.rtts_s))
         tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned_s)
         planned_s = float(np.clip(measured_s, planned_s, planned_s + most_s))
@@ -90,13 +90,19 @@ def _repeated(impairments: list[Impairment]) -> float:
     return 1.0 - float(np.prod([1 - i.loss for i in impairments if i.repair is not None]))
 
 
-def _longest_wait_s(measurement: Measurement, flow: FlowRecord) -> float:
+def _longest_wait_s(
+    measurement: Measurement, flow: FlowRecord, impairments: list[Impairment]
+) -> float:
     """Return the longest time that media let a ping wait, s: until an aggregate closes, or for a
     slot. It may also join the aggregate of another one, or come just before a slot.
+
+    Jitter that only adds to a delay counts as such a wait: a few pings in a row, each behind the
+    one before it, tell no more of its mean.
     """
+    added_ns = sum(longest_ns(i) - i.delay_ns for i in impairments if not i.least_delay_ns)
     shapers = (measurement.paths.interfaces[p].shaper for p in _round_trip(measurement, flow))
     media = (shaper.medium for shaper in shapers if shaper is not None)
-    return sum(medium.longest_ns for medium in media if medium is not None) * 1e-9
+    return (added_ns + sum(medium.longest_ns for medium in media if medium is not None)) * 1e-9
 
 
 def _on_path(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
@@ -120,8 +126,8 @@ def _expected_rtt(
     Where order is kept, a ping may be held back by the one before it, by less than a deviation on
     average. The hosts' processing is not part of the planned propagation delay.
     """
-    moments = [random_delays.moments(i) for i in (*impairments, *hosts) if i.jitter_ns]
-    nominal_s = sum(i.delay_ns for i in impairments if i.jitter_ns) * 1e-9
+    moments = [random_delays.moments(i) for i in (*impairments, *hosts) if i.least_delay_ns]
+    nominal_s = sum(i.delay_ns for i in impairments if i.least_delay_ns) * 1e-9
     planned_s = flow.plan.base_rtt_ns * 1e-9 + sum(mean for mean, _ in moments) - nominal_s
     deviation_s = float(np.sqrt(sum(variance for _, variance in moments)))
     few = pings if not any(i.reorder for i in impairments) else 1

@@ -52,20 +52,51 @@ _TABLES: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-def table(distribution: str) -> Floats:
+def table(distribution: str, share: float = 0.0) -> Floats:
     """Return the quantiles of a jitter of 1, increasing, shape (QUANTILES,).
 
     They follow iproute2's sources (normal.c, pareto.c and paretonormal.c); mean and deviation are
-    within 1 % of those of the tables that it installs.
+    within 1 % of those of the tables that it installs. share: of `wifi`.
     """
+    if distribution == "wifi":
+        return _wifi(share)
     return _TABLES[distribution]((np.arange(QUANTILES) + 0.5) / QUANTILES)
+
+
+def _wifi(share: float) -> Floats:
+    """Return quantiles of N1 * 1 ms - r + N2 * 7.5 ms, in units of 60 ms.
+
+    N1 is a Poisson number of mean 1, r uniform in 0 .. 1 ms, or 0 where N1 is; N2 a Poisson number
+    of mean 12 for a share of the packets, else 0 (draft-huitema-ccwg-c4-test-02, section 2.3).
+    """
+    ends_ms = np.arange(0.0, 240.5, 0.5)
+    exact, spread = np.zeros(len(ends_ms)), np.zeros(len(ends_ms))  # at an end; up to the next one
+    for again, weight in enumerate(share * _poisson(12.0, 30)):
+        at = 15 * again
+        for deferrals, probability in enumerate(_poisson(1.0, 15)):
+            mass = probability * (weight + (1.0 - share if again == 0 else 0.0))
+            if deferrals == 0:
+                exact[at] += mass
+            else:
+                first = at + 2 * deferrals - 2
+                spread[first : first + 2] += mass / 2
+    shares = np.cumsum(np.stack((exact, spread), axis=1).ravel())
+    times_ms = np.repeat(ends_ms, 2)[1:]
+    found = np.interp((np.arange(QUANTILES) + 0.5) / QUANTILES, shares[:-1], times_ms)
+    return np.asarray(found / 60.0, np.float64)
+
+
+def _poisson(mean: float, most: int) -> Floats:
+    """Return the probabilities of a Poisson number of this mean, up to a most."""
+    factors = np.append(np.exp(-mean), mean / np.arange(1, most + 1))
+    return np.asarray(np.cumprod(factors), np.float64)
 
 
 def quantiles(impairment: Impairment) -> Floats:
     """Return the quantiles of a packet's own delay, s; netem sends at once where it would be
     negative.
     """
-    unit = table(impairment.jitter_distribution)
+    unit = table(impairment.jitter_distribution, impairment.jitter_share)
     return np.maximum(impairment.delay_ns + impairment.jitter_ns * unit, 0.0) * 1e-9
 
 

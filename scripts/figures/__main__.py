@@ -25,7 +25,10 @@ from . import hosts, links
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = links.FIGURES | hosts.FIGURES
-SPECS = {"links": "links.fexp", **dict.fromkeys(("kinds", "hosts", "entering"), "hosts.fexp")}
+SPECS = {
+    "links": "links.fexp",
+    **dict.fromkeys(("kinds", "hosts", "wifi", "entering"), "hosts.fexp"),
+}
 """The files of the experiments that figures show."""
 INCHES = 4.06, 2.5  # 390 px wide at 96 px an inch: text is as large on a phone as written here
 STYLE: Any = {

@@ -279,7 +279,37 @@ def framings(measured: Measurement, axes: Axes) -> None:
     axes.set(xlabel="IP bytes", ylabel="time x rate - IP bytes", xlim=(60, 500), ylim=(0, 50))
 
 
+def wifi(measured: Measurement, axes: Axes) -> None:
+    _, took_s = behind(queue_of(measured, "wifi"))
+    added_ms = np.sort((took_s - took_s.min()) * 1e3)
+    above = 1 - (np.arange(len(added_ms)) + 0.5) / len(added_ms)
+    model_ms = np.arange(0.0, 200.0, 0.25)
+    share = (7 - 1) / 90
+    law = [(1 - share) * _longer(ms) for ms in model_ms]
+    for again in range(40):
+        weight = share * math.exp(-12) * 12**again / math.factorial(again)
+        law = [a + weight * _longer(ms - 7.5 * again) for a, ms in zip(law, model_ms, strict=True)]
+    axes.semilogy(model_ms, law, **MODEL)
+    late = added_ms > 10
+    axes.semilogy(*few(added_ms[~late], above[~late]), **SEEN)
+    axes.semilogy(added_ms[late], above[late], **SEEN, label="packets")
+    axes.set(xlabel="added to the delay (ms)", ylabel="share of packets above", ylim=(5e-4, 1.2))
+
+
+def _longer(ms: float) -> float:
+    """Return the probability that deferrals take longer than this: a Poisson number of them, mean
+    1, of 1 ms each, of which one is cut short.
+    """
+    if ms < 0:
+        return 1.0
+    weights = [math.exp(-1) / math.factorial(n) for n in range(20)]
+    return sum(w * min(1.0, max(0.0, n - ms)) for n, w in enumerate(weights) if n)
+
+
 FIGURES = {
+    "wifi": Figure(
+        "jitter", "What 2,000 packets wait for Wi-Fi, and the model of the draft", wifi, "wifi"
+    ),
     "framings": Figure(
         "framing", "What `docsis` and `ethernet(38B)` add to packets", framings, "kinds"
     ),

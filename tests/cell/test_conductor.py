@@ -142,6 +142,45 @@ def test_a_whole_cell(golden_cell: Cell, folder: Path, monkeypatch: pytest.Monke
     }
 
 
+class Deaf(Started):
+    """One that does not end on SIGTERM, if it is a server."""
+
+    def send_signal(self, sig: int) -> None:
+        if sig == signal.SIGTERM and self.command[1] == "tcp-server":
+            self.signals.append(sig)
+        else:
+            super().send_signal(sig)
+
+
+def test_one_that_does_not_end_on_sigterm_is_killed_before_the_captures_end(
+    golden_cell: Cell, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would go on sending while the queues drain, and leave them in no known state."""
+    (folder / "fairc-endpoints").write_text("")
+    (folder / "fairc-endpoints").chmod(0o755)
+    document = expand(golden_cell, epoch_ns=100 * S)
+    document["duration_ns"] = 20 * S
+    nodes, clock = FakeNodes(document), FakeClock()
+    order: list[tuple[str, int]] = []
+    send = Deaf.send_signal
+
+    def noted(one: Deaf, sig: int) -> None:
+        order.append((one.command[1], sig))
+        send(one, sig)
+
+    monkeypatch.setattr(Deaf, "send_signal", noted)
+    monkeypatch.setattr("cell_fakes.FakeProcess", Deaf)
+    monkeypatch.setattr(programs, "Local", nodes["left"].popen)
+    monkeypatch.setattr(conductor, "VirtualTime", lambda epoch_ns: clock)
+    monkeypatch.setattr(conductor, "available_ccas", list)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(clock, "epoch_ns", lambda lead_ns: 100 * S)
+    assert conductor.conduct(document, lambda: nodes, str(folder)) == 0
+    cell = json.loads((folder / "cell.json").read_text())
+    assert cell["notes"] == [f"{name}.server did not end on SIGTERM" for name in ("cubic", "bbr")]
+    assert order.index(("tcp-server", signal.SIGKILL)) < order.index(("capture", signal.SIGTERM))
+
+
 def test_a_node_that_refuses_is_a_failed_cell(
     golden_cell: Cell, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,3 +54,17 @@ def test_it_is_stopped_when_it_is_due(tmp_path: Path) -> None:
     began = time.monotonic()
     assert timed(tmp_path, 2 * NS, 3 * NS, command=("sleep", "60")).returncode == 0
     assert 3 <= time.monotonic() - began < 30
+
+
+def test_it_is_killed_with_what_it_started_where_it_does_not_stop(tmp_path: Path) -> None:
+    """A shell that traps SIGTERM, and its child, which does too: both would go on writing."""
+    deaf = "trap '' TERM; (while :; do date +%s%N >> child; sleep 0.1; done) & echo {}; wait"
+    ended = timed(tmp_path, 2 * NS, 3 * NS, command=("sh", "-c", deaf))
+    assert ended.returncode == 0
+    remark = json.loads(ended.stdout)
+    assert remark["event"] == "remark" and remark["t_ns"] >= 4 * NS
+    assert remark["message"] == "it did not end within 1 s of SIGTERM, and was killed"
+    assert (tmp_path / "f.client.json").read_text() == "{}\n"
+    written = (tmp_path / "child").stat().st_size
+    time.sleep(0.5)
+    assert (tmp_path / "child").stat().st_size == written > 0

@@ -144,6 +144,45 @@ def test_programs_are_measured_beside_others_to_equal_bytes(
     assert all(a != b for a, b in zip(drawn, document["drawn"], strict=True))
 
 
+DEAF = """flow {how} {{ over = udp  start = 0s  stop = 1s  workload = program(
+    server: ["./deaf.py", "{{port}}", "{how}"],
+    client: ["./deaf.py", "{{port}}", "hears"]) }}"""
+"""A server that is deaf to SIGTERM, or has children that are."""
+
+
+def test_those_deaf_to_sigterm_are_killed_a_second_after_their_stop(
+    engine: UmlEngine, tmp_path: Path
+) -> None:
+    """With their children, and with orphans; nothing of theirs is sent then, to equal bytes."""
+    files = tmp_path / "spec"
+    files.mkdir()
+    flows = [DEAF.format(how=how) for how in ("alone", "family", "orphan")]
+    shell = (
+        "flow shell { cca = cubic  start = 0s  stop = 1s  workload = program("
+        'server: ["./server.sh", "{port}"], client: ["./bad.sh", "deaf"]) }'
+    )
+    good = "flow good { cca = cubic  start = 0s  workload = file(100kB) }"
+    (cell,) = compiled(files, *flows, shell, good).cells()
+    raw = run(engine, cell, tmp_path / "one", files)
+    assert raw.error == ""
+    measured = load(cell, raw.artefacts)
+    late = "within 1 s of SIGTERM, and was killed"
+    assert judge(measured) == (
+        "flagged",
+        (
+            f"the server of flow alone: it did not end {late}",
+            f"the server of flow family: it did not end {late}",
+            f"the server of flow orphan: what it had started did not end {late}",
+            f"the client of flow shell: it did not end {late}",
+        ),
+    )
+    for flow in measured.flows[:3]:
+        ((t_s, _),) = flow.endpoints.progress.reports
+        assert 1.95 < t_s[-1] < 2.05, flow.name
+    again = run(engine, cell, tmp_path / "two", files)
+    assert again.sha256 == raw.sha256
+
+
 @pytest.mark.full
 def test_bad_programs_fail_by_themselves(engine: UmlEngine, tmp_path: Path) -> None:
     """Each says in its cell's verdict what happened; the others go on."""

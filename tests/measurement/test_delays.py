@@ -34,11 +34,11 @@ def traffic(packets: int, every_ms: float, seed: int = 3) -> Floats:
     return np.asarray(np.cumsum(gaps))
 
 
-@pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", "paretonormal"])
+@pytest.mark.parametrize("distribution", ["uniform", "normal", "pareto", "paretonormal", "wifi"])
 @pytest.mark.parametrize("in_order", [False, True])
 @pytest.mark.parametrize("every_ms", [0.3, 5.0])
 def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_ms: float) -> None:
-    planned = impairment(jitter_distribution=distribution, in_order=in_order)
+    planned = impairment(jitter_distribution=distribution, in_order=in_order, jitter_share=0.07)
     sent_s = traffic(5000, every_ms)
     for seed in range(10):
         test = random_delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
@@ -54,6 +54,7 @@ def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_m
         impairment(5, in_order=True, jitter_distribution="normal"),
         impairment(5, in_order=True, delay_ns=22 * MS),
         impairment(5, in_order=False),
+        impairment(60, in_order=True, jitter_distribution="wifi", jitter_share=0.02),
     ],
 )
 def test_another_netem_is_not(actual: Impairment) -> None:
@@ -70,6 +71,19 @@ def test_the_tables_are_those_of_iproute2() -> None:
         unit = random_delays.table(name)
         assert float(unit.mean()) == pytest.approx(mean, abs=0.001)
         assert float(unit.std()) == pytest.approx(deviation, rel=0.01)
+
+
+@pytest.mark.parametrize("share", [0.0, 1 / 15, 0.5, 1.0])
+def test_the_quantiles_of_wifi_have_the_moments_of_its_model(share: float) -> None:
+    """N1 * 1 ms - r + N2 * 7.5 ms: Poisson numbers of means 1 and, for a share, 12."""
+    unit_ms = 60 * random_delays.table("wifi", share)
+    deferred = 1 - np.exp(-1)
+    mean = 1 - deferred / 2 + share * 12 * 7.5
+    first = 1 + deferred / 3 - (1 - deferred / 2) ** 2
+    again = 7.5**2 * (share * (12 + 12**2) - (share * 12) ** 2)
+    assert float(unit_ms.mean()) == pytest.approx(mean, abs=0.001)
+    assert float(unit_ms.var()) == pytest.approx(first + again, rel=0.002)
+    assert (np.diff(unit_ms) >= 0).all() and unit_ms[0] >= 0
 
 
 def test_no_delay_is_negative() -> None:

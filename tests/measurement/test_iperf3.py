@@ -31,12 +31,13 @@ CELL = parse_cell((RECORDED / "plan-cell.json").read_bytes())
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """A copy of the artefacts, with the empty standard errors that are not kept."""
+    """A copy of the artefacts, with the empty files that are not kept."""
     folder = tmp_path / "artefacts"
     shutil.copytree(RECORDED / "artefacts", folder)
     for flow in CELL.flows:
         for side in ("server", "client"):
-            (folder / f"{flow.name}.{side}.err").touch()
+            for kind in ("err", "ndjson"):
+                (folder / f"{flow.name}.{side}.{kind}").touch()
     return folder
 
 
@@ -200,6 +201,14 @@ def test_one_that_hung_until_it_was_stopped_is_told(raw: Path) -> None:
     assert verdict == "flagged"
     assert reason.startswith("iperf3 of flow down did not finish: it was stopped")
     assert not flow_of(measurement, "down").endpoints.completed
+
+
+def test_one_that_was_killed_is_told(raw: Path) -> None:
+    said = "it did not end within 1 s of SIGTERM, and was killed"
+    remark = {"t_ns": 16 * 10**9, "event": "remark", "message": said}
+    (raw / "down.server.ndjson").write_text(json.dumps(remark) + "\n")
+    expected = ("flagged", (f"iperf3, server of flow down: {said}",))
+    assert judge(load(CELL, raw)) == expected
 
 
 def test_a_test_that_failed_is_told(raw: Path) -> None:

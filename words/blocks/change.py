@@ -11,6 +11,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Value
 from fairc.words.distributions import DISTRIBUTIONS, DistributionEntry, Random
+from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS, LossModel
 
 
@@ -34,6 +35,8 @@ LOSS = Parameter("loss", _RandomLoss(), "random loss from then on")
 
 REORDER = Parameter("reorder", Random(A_PROBABILITY), "share of packets that skip the delay")
 
+JITTER = Parameter("jitter", A_JITTER, "random part of the delay from then on")
+
 CHANGE: Registry[Parameter[Any]] = Registry(
-    "key of `at` and `every`", "key", [RATE, DELAY, LOSS, REORDER]
+    "key of `at` and `every`", "key", [RATE, DELAY, LOSS, REORDER, JITTER]
 )

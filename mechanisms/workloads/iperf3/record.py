@@ -29,7 +29,7 @@ from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
 from fairc.cell.model import Cell, Flow
 from fairc.runtime.measurement import applications
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending
-from fairc.runtime.measurement.endpoints import Endpoints, Progress
+from fairc.runtime.measurement.endpoints import Endpoints, Progress, by_event
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.pcap import ACK, SYN, TCP, UDP, Capture, Packets
 from fairc.runtime.measurement.queues import QueueRecord
@@ -108,6 +108,11 @@ def load(
         in_all = receiver.end.get("sum_received", {}).get("bytes", 0)
         complete = complete and max(received, in_all) >= workload.bytes
     began = flow.start_ns < ending.ended_ns
+    remarks = tuple(
+        {"message": f"iperf3, {side} of flow {flow.name}: {event.get('message')}"}
+        for side in ("client", "server")
+        for event in by_event(artefacts.lines(f"{flow.name}.{side}.ndjson"))["remark"]
+    )
     return Endpoints(
         opened_s=clock.opened_s(),
         accepted_s={},
@@ -126,7 +131,7 @@ def load(
         ccas=frozenset(_ccas(client) | _ccas(server))
         if began
         else frozenset(filter(None, [flow.cca])),
-        reports=_reports(receiver, flow),
+        reports=_reports(receiver, flow) | {"remark": remarks},
         packet_log=None,
         errors=_errors(flow, client, server) if began else (),
     )

@@ -324,6 +324,16 @@ def _video(use: Use[WorkloadEntry], recorded: Recording | None) -> MediaVideo:
     else:
         rate_bps = max(1, round(8 * recorded.mean_bytes * float(frames_per_s)))
     with gather.attempt():
+        if recorded is None and use[GROUP].number * frames_per_s < 1:
+            fail(
+                "out-of-range",
+                "a group ends before its second frame comes",
+                use.span_of(GROUP if GROUP.name in use.arguments else FRAMES),
+                note=f"a frame comes every {float(1 / frames_per_s):g} s, a key frame every"
+                f" {float(use[GROUP].number):g} s",
+                help="write a `group` of at least one frame, or more `frames`",
+            )
+    with gather.attempt():
         if recorded is None and 1 < group <= key:
             fail(
                 "out-of-range",

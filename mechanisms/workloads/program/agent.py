@@ -48,8 +48,6 @@ MOST_LEFT, MOST_LEFT_BYTES = 64, 32 << 20
 LAST_BYTES = 600
 POLL_NS, LOOK_NS, LATER_NS = 10_000_000, 100_000_000, 1_000_000_000
 FOREVER_NS = 10**15
-PATIENCE_NS = 1_000_000_000
-"""For a program to end on SIGTERM; the conductor waits twice as long."""
 
 TICK_NS = 4_000_000
 
@@ -290,20 +288,28 @@ class Runner:
             if child == 0:
                 self._be_program(failure)
             os.close(failure)
-            signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
-            while True:
-                pid, found = os.wait()
-                if pid == child:
-                    code = os.waitstatus_to_exitcode(found)
-                    status = code if code >= 0 else 128 - code
-                    os.write(self.report, str(code).encode())
-                    break
+            signal.signal(signal.SIGTERM, self._stop_all)
+            with contextlib.suppress(ChildProcessError):  # all have ended
+                while True:
+                    pid, found = os.wait()
+                    if pid == child:
+                        code = os.waitstatus_to_exitcode(found)
+                        status = code if code >= 0 else 128 - code
+                        os.write(self.report, str(code).encode())
+                        if not self.stopping:
+                            break
         except BaseException as error:  # noqa: BLE001
             # No child may go on as its parent would.
             message = f"it cannot be confined: {error}"
             with contextlib.suppress(OSError):
                 os.write(failure, message.encode())
         os._exit(status & 0xFF)
+
+    def _stop_all(self, number: int, frame: FrameType | None) -> None:
+        """Have the program end, and what it started, as the agent says."""
+        self.stopping = True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGTERM)
 
     def _be_program(self, failure: int) -> NoReturn:
         """Become the program."""
@@ -388,7 +394,9 @@ class Runner:
         return False
 
     def _watch(self) -> None:
-        """Wait for its end or its stop. Raises Ended."""
+        """Wait for its end; stop it when it is time. Raises Ended."""
+        from fairc.cell.processes import PATIENCE_NS
+
         stop_ns = self.job["stop_ns"]
         until_ns = None if stop_ns is None else self.epoch_ns + stop_ns
         looks = self.is_server and self.job["transport"] == "tcp"
@@ -403,10 +411,12 @@ class Runner:
         killed_ns = time.time_ns() + PATIENCE_NS
         while time.time_ns() < killed_ns:
             self._sleep_until(killed_ns)
-        self.say("remark", message="it did not end within 1 s of SIGTERM, and was killed")
+        ended = os.stat(f"{self.name}.status").st_size > 0
+        what = "what it had started" if ended else "it"
+        patience = f"within {PATIENCE_NS / 1e9:g} s of SIGTERM"
+        self.say("remark", message=f"{what} did not end {patience}, and was killed")
         os.kill(self.init, signal.SIGKILL)
-        self._reap()
-        raise Ended(-signal.SIGKILL)
+        raise Ended(self._reap())
 
     def _sleep_until(self, at_ns: int) -> None:
         """Return at a time or, earlier, when it is to stop. Raises Ended when it has ended."""

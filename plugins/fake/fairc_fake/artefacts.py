@@ -45,7 +45,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             reports = iperf3.documents(flow, mine, trace.ended_ns)
             for side, document in reports.items():
                 _json(folder / f"{flow.name}.{side}.json", document)
-                (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+                for kind in ("err", "ndjson"):
+                    (folder / f"{flow.name}.{side}.{kind}").write_bytes(b"")
             continue
         for side, events in _programs(flow, mine, trace.ended_ns).items():
             _lines(folder / f"{flow.name}.{side}.ndjson", events)

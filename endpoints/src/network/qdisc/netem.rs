@@ -27,8 +27,9 @@ const LOSS_AT: usize = 8;
 const GAP_AT: usize = 12;
 const DUPLICATE_AT: usize = 16;
 
-/// Entries of a table at most (`MAX_DIST`).
+/// Entries of a table at most (`MAX_DIST`), and what stands for 1 in it (`NETEM_DIST_SCALE`).
 const LONGEST_TABLE: usize = 16_384;
+const SCALE: f64 = 8192.0;
 
 /// What a line asks for.
 #[derive(Default)]
@@ -44,8 +45,8 @@ struct Asked {
     gap: Option<u32>,
     rate: Option<u64>,
     seed: Option<u64>,
-    /// The name of a table of its delays.
-    distribution: Option<String>,
+    /// The table of its delays.
+    table: Option<Vec<u8>>,
 }
 
 fn options(words: &mut Words) -> Result<Message, String> {
@@ -53,10 +54,9 @@ fn options(words: &mut Words) -> Result<Message, String> {
     if asked.reorder.is_some_and(|share| share > 0) && asked.latency_ns.unwrap_or(0) == 0 {
         return Err("`reorder` needs `delay`".into());
     }
-    if asked.distribution.is_some() && asked.jitter_ns.unwrap_or(0) == 0 {
+    if asked.table.is_some() && asked.jitter_ns.unwrap_or(0) == 0 {
         return Err("`distribution` needs a jitter".into());
     }
-    let table = asked.distribution.as_deref().map(table).transpose()?;
     let mut raw = [0; LENGTH];
     if asked.gap.is_some() && asked.reorder.is_none() {
         return Err("`gap` needs `reorder`".into());
@@ -103,7 +103,7 @@ fn options(words: &mut Words) -> Result<Message, String> {
         if let Some(seed) = asked.seed {
             inner.put_u64(SEED, seed);
         }
-        if let Some(table) = &table {
+        if let Some(table) = &asked.table {
             inner.put(DISTRIBUTION, table);
         }
     });
@@ -121,7 +121,12 @@ fn read(words: &mut Words) -> Result<Asked, String> {
                     asked.jitter_ns = Some(ns(words, "jitter")?);
                 }
             }
-            "distribution" => asked.distribution = Some(words.value(word)?.to_owned()),
+            "distribution" => {
+                asked.table = Some(match words.value(word)? {
+                    "wifi" => wifi(share(words, "wifi")?),
+                    name => table(name)?,
+                });
+            }
             "reorder" => asked.reorder = Some(share(words, word)?),
             "corrupt" => asked.corrupt = Some(share(words, word)?),
             "gap" => asked.gap = Some(words.number(word)?),
@@ -187,6 +192,66 @@ fn table(name: &str) -> Result<Vec<u8>, String> {
         return Err(format!("{name}.dist has {} numbers", table.len() / 2));
     }
     Ok(table)
+}
+
+/// Lengths of times in the model of Wi-Fi, half milliseconds: what a deferral takes, and another
+/// attempt; and the unit of its table.
+const DEFERRAL: usize = 2;
+const ATTEMPT: usize = 15;
+const WIFI_UNIT: f64 = 120.0;
+
+/// Returns the table of what Wi-Fi adds to a delay, in units of 60 ms: quantiles of
+/// N1 * 1 ms - r + N2 * 7.5 ms, where N1 is a Poisson number of mean 1, r uniform in 0 .. 1 ms, but
+/// 0 where N1 is, and N2 a Poisson number of mean 12 for a share of the packets, else 0
+/// (draft-huitema-ccwg-c4-test-02, section 2.3).
+///
+/// Its distribution has atoms at multiples of 7.5 ms, and between them a density that is constant
+/// for half a millisecond at a time.
+fn wifi(share: u32) -> Vec<u8> {
+    const STEPS: usize = 4 * WIFI_UNIT as usize - 1;
+    let share = shown_share(share);
+    let mut atoms = [0.0; STEPS];
+    let mut masses = [0.0; STEPS];
+    for (again, probability) in poisson(12.0).into_iter().enumerate() {
+        let weight = share * probability + if again == 0 { 1.0 - share } else { 0.0 };
+        for (deferrals, probability) in poisson(1.0).into_iter().enumerate() {
+            let at = ATTEMPT * again + DEFERRAL * deferrals;
+            if at >= STEPS {
+                continue; // less than one packet in a million
+            }
+            if deferrals == 0 {
+                atoms[at] += weight * probability;
+            } else {
+                masses[at - 2] += weight * probability / 2.0;
+                masses[at - 1] += weight * probability / 2.0;
+            }
+        }
+    }
+    let mut table = Vec::new();
+    let (mut step, mut below) = (0, 0.0);
+    for entry in 0..LONGEST_TABLE {
+        let quantile = (entry as f64 + 0.5) / LONGEST_TABLE as f64;
+        while step < STEPS - 1 && quantile > below + atoms[step] + masses[step] {
+            below += atoms[step] + masses[step];
+            step += 1;
+        }
+        let beyond = (quantile - below - atoms[step]).max(0.0);
+        let part = if beyond > 0.0 { (beyond / masses[step]).min(1.0) } else { 0.0 };
+        let factor = libm::rint((step as f64 + part) / WIFI_UNIT * SCALE);
+        table.extend_from_slice(&(factor as i16).to_ne_bytes());
+    }
+    table
+}
+
+/// Returns the probabilities of a Poisson number of this mean.
+fn poisson(mean: f64) -> [f64; 40] {
+    let mut probability = libm::exp(-mean);
+    std::array::from_fn(|number| {
+        if number > 0 {
+            probability *= mean / number as f64;
+        }
+        probability
+    })
 }
 
 /// Where iproute2 has its tables: Debian's folder, its own.
@@ -269,6 +334,33 @@ mod tests {
         let mut shown = Object::new();
         show(find(message.bytes(), TCA_OPTIONS).unwrap(), &mut shown);
         Ok(shown)
+    }
+
+    #[test]
+    fn what_wifi_adds_has_the_moments_of_its_model() {
+        for (share, percent) in [(0.0, "0%"), (6.0 / 90.0, "6.666666666666667%"), (1.0, "100%")] {
+            let table = wifi(super::share(&mut Words::of(percent), "wifi").unwrap());
+            assert_eq!(table.len(), 2 * LONGEST_TABLE);
+            let times_ms: Vec<f64> = table
+                .chunks_exact(2)
+                .map(|pair| f64::from(i16::from_ne_bytes([pair[0], pair[1]])) / SCALE * 60.0)
+                .collect();
+            let count = times_ms.len() as f64;
+            let mean = times_ms.iter().sum::<f64>() / count;
+            let variance = times_ms.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
+            // One minus e^-1 of the packets are deferred: N1 has mean and variance 1, r mean 1/2.
+            let deferred = 1.0 - (-1.0_f64).exp();
+            let expected = 1.0 - deferred / 2.0 + share * 12.0 * 7.5;
+            let squares = 2.0 - 1.0 + deferred / 3.0 - (1.0 - deferred / 2.0).powi(2);
+            let again = 7.5 * 7.5 * (share * (12.0 + 144.0) - (share * 12.0).powi(2));
+            assert!((mean - expected).abs() < 0.003, "{mean} {expected}");
+            assert!((variance / (squares + again) - 1.0).abs() < 0.002, "{variance}");
+            assert!(times_ms.is_sorted());
+            let atom = times_ms.iter().filter(|time| **time == 0.0).count() as f64 / count;
+            let without = (1.0 - share + share * (-12.0_f64).exp()) * (-1.0_f64).exp();
+            assert!((atom - without).abs() < 0.002, "{atom} {without}");
+        }
+        assert!(read_and_show("delay 1ms 60ms distribution wifi").is_err());
     }
 
     #[test]
