@@ -14,6 +14,7 @@ from . import recipe
 FILE = 0o100000
 DIRECTORY = 0o040000
 CHARACTER_DEVICE = 0o020000
+PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Entry:
 def pack(entries: list[Entry]) -> bytes:
     """Return a cpio archive in the `newc` format (Linux, Documentation/driver-api/early-userspace).
 
-    Inode numbers count up, owners and times are zero. The bytes depend on the entries alone.
+    Inode numbers count up, owners and times are zero. The bytes depend on the entries alone. Where
+    content has a page or more, it begins with one: User-Mode Linux gives such pages to the file
+    (18-initramfs-in-place.patch).
     """
     out = bytearray()
     for number, entry in enumerate([*entries, Entry("TRAILER!!!", 0)], start=1):
@@ -48,6 +51,9 @@ def pack(entries: list[Entry]) -> bytes:
             len(name),
             0,  # checksum: none in this format
         )
+        head_bytes = len(b"070701") + 8 * len(fields) + len(name)
+        if len(entry.content) >= PAGE_BYTES:
+            out += b"\0" * (-(len(out) + head_bytes + -head_bytes % 4) % PAGE_BYTES)
         out += b"070701" + b"".join(b"%08X" % field for field in fields) + name
         out += b"\0" * (-len(out) % 4)
         out += entry.content

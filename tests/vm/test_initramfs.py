@@ -34,10 +34,22 @@ def test_equal_entries_give_equal_bytes() -> None:
     assert first == second
 
 
+def test_content_of_a_page_or_more_begins_with_a_page() -> None:
+    page = initramfs.PAGE_BYTES
+    contents = {name: name.encode() * size for name, size in (("a", page), ("b", 1), ("c", page))}
+    entries = [initramfs.Entry(name, initramfs.FILE, each) for name, each in contents.items()]
+
+    archive = initramfs.pack(entries)
+
+    places = {name: archive.index(each) for name, each in contents.items() if len(each) == page}
+    assert [place % page for place in places.values()] == [0, 0]
+    assert [archive[place - 112 : place - 106] for place in places.values()] == [b"070701"] * 2
+
+
 @pytest.mark.skipif(BUSYBOX_FREE_CPIO is None, reason="cpio is not installed")
 def test_cpio_lists_what_was_packed() -> None:
     archive = initramfs.pack(
-        initramfs.guest_entries("init-qemu", b"bb", [("m", b"1")], {"a": b"1"})
+        initramfs.guest_entries("init-qemu", b"bb" * 4096, [("m", b"1")], {"a": b"1"})
     )
 
     listing = subprocess.run(["cpio", "-t"], input=archive, capture_output=True, check=True).stdout
