@@ -273,6 +273,21 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     assert len([*(tmp_path / "again/packages").iterdir()]) == 4
 
 
+def test_a_clone_without_dpkg_names_what_is_missing(tmp_path: Path) -> None:
+    for name in ("id", "sed", "sh"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    done = subprocess.run(
+        ["sh", str(ROOT / "scripts/setup"), "machine"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "not here: apt bubblewrap cpio genext2fs git mmdebstrap uidmap python3" in done.stderr
+    assert "install the wheels that `make wheels` writes on Debian" in done.stderr
+
+
 def test_what_a_user_installs_is_locked_apart_from_what_developers_do() -> None:
     locks = [
         set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
