@@ -23,7 +23,7 @@ from pathlib import Path
 
 import fairc
 from fairc.compiler.binary import NAME, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, portable, recipe, shipped
 
