@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures site vsix docs clean dist release machine
+.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures site vsix docs clean wheels dist release machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -111,7 +111,10 @@ clean: ## remove what was built in this folder (not results/, no image, no kerne
 
 OUT := dist
 MIRROR :=
-dist: install $(DEVELOPER) ## write wheels and the sources of a release into dist/, from a tree without changes
+wheels: install $(DEVELOPER) ## write wheels into dist/, from a tree without changes, for whom they are not published
+	@cd scripts && ../$(BIN)/python -m dist ../$(OUT) --without-sources
+
+dist: install $(DEVELOPER) ## write a release into dist/: wheels and the sources of what is under the GPL in them (250 MB)
 	@cd scripts && ../$(BIN)/python -m dist ../$(OUT) $(MIRROR:%=--mirror %)
 
 VERSION :=

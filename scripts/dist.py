@@ -23,7 +23,7 @@ from pathlib import Path
 
 import fairc
 from fairc.compiler.binary import NAME, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, portable, recipe, shipped
 
@@ -308,19 +308,21 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("fairc*"):
         old.unlink()
-    paths = [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
-    paths += [plugin(folder, now, name) for name in RELEASED]
-    if not asked.without_sources:
+    paths = []
+    if not asked.without_sources:  # first: without them, the wheels may not be published
         try:
             paths.append(all_sources(folder, now, made, root, asked.mirror))
         except EngineUnavailable as error:
             lines = "\n".join(f"error: {each}" for each in error.missing)
             sys.exit(
-                f"{lines}\nhelp: publish nothing of {folder} without these. Debian's archive has"
-                f" them: make dist MIRROR={source_offer.archive(root)}. Or, as mirrors keep only the"
-                " newest version: after `fairc image rm`, `make dist` makes kernel and image of"
-                " today's packages"
+                f"{lines}\nhelp: nothing was built, as a release has the sources of its machine."
+                f" `make dist` where {source_offer.archive(root)} can be reached, or with"
+                " MIRROR=URL of another copy of Debian's archive, fetches what is missing. Or, as"
+                " mirrors keep only the newest version: after `fairc image rm` it makes kernel and"
+                " image of today's packages. `make wheels` is for whom they are not published"
             )
+    paths += [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
+    paths += [plugin(folder, now, name) for name in RELEASED]
     for name, sha256 in told(paths).items():
         print(f"{sha256}  {name}  {(folder / name).stat().st_size / 1e6:.1f} MB")
 

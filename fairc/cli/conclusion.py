@@ -98,7 +98,8 @@ def page_of_all(folder: Path, names: Sequence[str]) -> Path:
         return found[0]
     from fairc.runtime.report import build
 
-    return build.build_all(folder, names)
+    with slot_for_report():
+        return build.build_all(folder, names)
 
 
 def _outcomes(store: Store, wanted: Callable[[Cell], bool]) -> Iterator[Outcome]:

@@ -23,6 +23,7 @@ from fairc.runtime.store.folder import Store, runs_in
 from fairc.runtime.vm import portable
 
 from . import console
+from .conclusion import slot_for_report
 from .failures import UsageError
 from .image import saved_parts, usual_image
 from .results import plan_of, suite_of
@@ -66,7 +67,8 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
             require(store, with_raw)
         _warn(run, dict(zip(runs, plans, strict=True)), stores)
         built = Path(scratch, "run")
-        as_packed(run, built, with_raw)
+        with slot_for_report():
+            as_packed(run, built, with_raw)
         image = saved_image(plans, Path(scratch)) if with_image else None
         pack = Path(unfinished, "pack.zip")
         zipped.write(pack, contents(built, Path(scratch), with_raw, image))

@@ -25,4 +25,5 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
             for path in build.build(folder, forms, **warm):
                 console.outcome(str(path))
     if "" not in runs and "html" in forms:
-        console.outcome(str(build.build_all(run, [*runs])))
+        with slot_for_report():
+            console.outcome(str(build.build_all(run, [*runs])))

@@ -29,6 +29,7 @@ from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 
 from . import console
+from .conclusion import slot_for_report
 from .failures import Status
 from .results import aligned
 from .run import prepared, with_images
@@ -96,7 +97,8 @@ def _rebuilt(folder: Path, scratch: Path, jobs: int, checks: Checks) -> Mapping[
         return stores
     try:
         if "" not in runs:
-            build.build_all(place, [*runs])
+            with slot_for_report():
+                build.build_all(place, [*runs])
         image = folder / contents.IMAGE
         raw = any(any(run.glob("cells/*/raw.tar.zst")) for run in runs.values())
         ours = contents.contents(place, scratch, raw, image if image.is_file() else None)
@@ -123,7 +125,8 @@ def _built(folder: Path, place: Path, compilation: Compilation, checks: Checks) 
                 folder / phase.FOLDER, check.cells(), checks
             ):
                 return None
-        rebuilding.derive(store, rebuilding.forms(folder))
+        with slot_for_report():
+            rebuilding.derive(store, rebuilding.forms(folder))
     except (StoreError, TableError, ReportError) as error:
         checks.add("results", "differs", f"no report can be built from them: {error}")
         return None

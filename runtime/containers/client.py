@@ -13,7 +13,7 @@ import docker
 from docker import errors
 from requests.exceptions import RequestException
 
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 
 # The Docker SDK has no types.
 Client = Any
@@ -107,8 +107,7 @@ def explain(error: Exception) -> EngineUnavailable:
     if cause is not None and cause.errno in (errno.ENOENT, errno.ECONNREFUSED):
         return EngineUnavailable(
             (f"no Docker engine runs at {where}",),
-            "sudo apt-get install --no-install-recommends docker.io && sudo systemctl start docker;"
-            f" or {INSTEAD}",
+            f"{to_install('docker.io')}, then `sudo systemctl start docker`; or {INSTEAD}",
         )
     return EngineUnavailable(
         (f"the Docker engine at {where} does not answer: {error}",), f"see its log; or {INSTEAD}"

@@ -15,7 +15,7 @@ from fairc.compiler.targets import TARGETS
 from fairc.dsl.core import plugins
 from fairc.dsl.core.cache import cache_directory
 from fairc.mechanisms.queues.registry import QUEUES
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe, shipped, snapshot
@@ -24,7 +24,6 @@ from fairc.words.metrics import METRICS
 
 from . import ENGINES, host
 
-APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
 CONFINED = {
     "bubblewrap": "namespaces of its own by bubblewrap, and a list of system calls",
@@ -180,7 +179,7 @@ def mininet() -> Iterator[Finding]:
         yield program(name, package)
     found = host.mininet()
     version = f"{found[1]}, of {found[0]}" if found else ""
-    yield Finding("Mininet", found is not None, version, f"{APT} {host.MININET_PACKAGE}")
+    yield Finding("Mininet", found is not None, version, to_install(host.MININET_PACKAGE))
     yield endpoints()
     if not root:
         return
@@ -229,7 +228,7 @@ def kernel(has_qdisc: Callable[[str], bool], has_cca: Callable[[str], bool]) -> 
 def program(name: str, package: str) -> Finding:
     """Return whether a program is installed."""
     path = shutil.which(name)
-    return Finding(name, path is not None, path or "", f"{APT} {package}")
+    return Finding(name, path is not None, path or "", to_install(package))
 
 
 def endpoints() -> Finding:

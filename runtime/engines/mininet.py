@@ -16,7 +16,7 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import bounds, supervisor
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 from fairc.runtime.vm import recipe
 
 from . import host
@@ -147,7 +147,7 @@ def _require(packages: Sequence[str]) -> None:
     if packages:
         raise EngineUnavailable(
             tuple(f"{name} is not installed" for name in packages),
-            f"apt-get install --no-install-recommends {' '.join(packages)}"
+            to_install(*packages)
             + (f" (or {PIP})" if host.SELENIUM_PACKAGE in packages else "")
             + f"; or {INSTEAD}",
         )

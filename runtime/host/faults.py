@@ -52,6 +52,13 @@ class EngineUnavailable(Exception):
         super().__init__("; ".join(missing))
 
 
+def to_install(*packages: str) -> str:
+    """Return the command that installs Debian packages; without apt-get, what to install."""
+    if shutil.which("apt-get"):
+        return f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
+    return f"install what Debian calls {', '.join(packages)} with this system's package manager"
+
+
 class NotBuilt(EngineUnavailable):
     """An image that this program builds when it is asked to.
 

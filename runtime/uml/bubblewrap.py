@@ -10,7 +10,6 @@ from . import policy
 from .policy import Bind, Link, Policy
 
 PROGRAM = "bwrap"
-INSTALL_COMMAND = "sudo apt-get install --no-install-recommends bubblewrap"
 ALONE = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
     *("--cap-drop", "ALL", "--die-with-parent", "--clearenv"),

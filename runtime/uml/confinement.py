@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fairc.runtime.host import seccomp, supervisor
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 
 from . import bubblewrap, namespaces, policy
 
@@ -25,7 +25,7 @@ WAYS: tuple[ModuleType, ...] = (bubblewrap, namespaces)
 CONTAINER_FILES = (Path("/.dockerenv"), Path("/run/.containerenv"))
 CONTAINER_VARIABLES = ("container", "KUBERNETES_SERVICE_HOST")
 REMEDY = (
-    f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), a host that allows user namespaces to users,"
+    f"{to_install('bubblewrap')} (0.8 or later), a host that allows user namespaces to users,"
     " or a container"
 )
 # Settings of the host that forbid user namespaces to users: where, the value, and the command that

@@ -21,15 +21,16 @@ from typing import IO
 from fairc.compiler.files import content
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 from fairc.runtime.vm import image, recipe
 
 from . import source
 
 BUILD_COMMAND = "fairc image build"
+LOAD = "`fairc image load FILE --trust` with what another machine saved"
 OTHER_WAYS = (
     "`fairc image build --kernel FILE` with a linux-source tarball of that series,"
-    " `fairc image load FILE --trust` with what another machine saved, or `--engine vm`"
+    f" {LOAD}, or `--engine vm`"
 )
 MODULES = "modules.ext2"
 PARTS = ("kernel", "config", "version", MODULES)
@@ -172,7 +173,7 @@ def require_mmdebstrap() -> None:
     if shutil.which("mmdebstrap") is None:
         raise EngineUnavailable(
             ("mmdebstrap is not installed",),
-            "sudo apt-get install --no-install-recommends mmdebstrap",
+            f"{to_install('mmdebstrap')}; or {LOAD}",
         )
 
 

@@ -29,8 +29,8 @@ CONTENTS = ("kernel", "packages", PACKAGES)
 """The contents of the folder of the sources."""
 SIGNED = "[check-valid-until=no signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 """The mirrors of yesterday, too, but by nobody's word but Debian's."""
-ARCHIVE = "https://snapshot.debian.org/archive/debian/%Y%m%dT000000Z"
-"""Debian's archive as it was on a day; it keeps every version."""
+ARCHIVE = "https://snapshot.debian.org/archive/debian/%Y%m%dT%H%M%SZ"
+"""Debian's archive as it was at a time (UTC); it keeps every version."""
 
 
 def packages(image: Image) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ def packages(image: Image) -> list[tuple[str, str]]:
 
 
 def archive(image: Image) -> str:
-    """Return the address of Debian's archive as of the day on which an image was built."""
+    """Return the address of Debian's archive as of the time at which an image was built."""
     return time.strftime(ARCHIVE, time.gmtime((image.folder / "manifest.json").stat().st_mtime))
 
 
@@ -53,9 +53,9 @@ def write(
 ) -> None:
     """Write the sources into a folder; what an earlier try left there stays.
 
-    mirrors: of Debian, to ask for what the recipe's mirror no longer has. Raises EngineUnavailable
-    where sources cannot be had here: it names each, and the others are in the folder. Raises
-    OSError.
+    mirrors: of Debian, to ask for what the recipe's mirror no longer has, before Debian's archive
+    is asked. Raises EngineUnavailable where sources cannot be had here: it names each, and the
+    others are in the folder. Raises OSError.
     """
     if not (kernel.folder / source.TARBALL).is_file():
         raise EngineUnavailable(("this kernel came without its source",), RELEASE)
@@ -65,31 +65,43 @@ def write(
     shutil.copytree(kernel.folder, folder / "kernel", ignore=left_out, dirs_exist_ok=True)
     shutil.copy(image.folder / PACKAGES, folder / PACKAGES)
     (folder / "packages").mkdir(exist_ok=True)
-    wanted, lacking = packages(image), dict[tuple[str, str], str]()
-    for mirror in (recipe.MIRROR, *mirrors):
-        asked = list(lacking or wanted)
-        lacking = _fetch(mirror, asked, folder / "packages", progress)
+    lacking, silent = dict.fromkeys(packages(image), ""), list[str]()
+    for mirror in (recipe.MIRROR, *mirrors, archive(image)):
+        try:
+            lacking = _fetch(mirror, list(lacking), folder / "packages", progress)
+        except _NoAnswer as error:
+            silent.append(f"{mirror} does not answer: {error}")
         if not lacking:
             return
     raise EngineUnavailable(
-        tuple(
-            f"the source of {name} {version} cannot be fetched: {why}"
-            for (name, version), why in lacking.items()
+        (
+            *(
+                f"the source of {name} {version} cannot be fetched{why and f': {why}'}"
+                for (name, version), why in lacking.items()
+            ),
+            *silent,
         ),
-        f"the same command with --mirror {archive(image)}, Debian's archive as of the day of this"
-        f" image; or {RELEASE}",
+        f"the same command where Debian's archive ({archive(image)}) can be reached, or with"
+        f" --mirror URL of another copy: it goes on with what is missing; or {RELEASE}",
     )
+
+
+class _NoAnswer(Exception):
+    """A mirror gave no list of what it has."""
 
 
 def _fetch(
     mirror: str, wanted: Sequence[tuple[str, str]], folder: Path, progress: Callable[[str], None]
 ) -> dict[tuple[str, str], str]:
-    """Fetch source packages from a mirror; return those that it does not have, and why."""
+    """Fetch source packages from a mirror; return those that it does not have, and why.
+
+    Raises _NoAnswer.
+    """
     lacking = {}
     with tempfile.TemporaryDirectory() as scratch:
         apt = _apt(Path(scratch), mirror)
         if why := _fault([*apt, "update"], folder):
-            return dict.fromkeys(wanted, why)
+            raise _NoAnswer(why)
         for number, (name, version) in enumerate(wanted, 1):
             progress(f"source {number} of {len(wanted)}: {name} {version}")
             command = [*apt, "source", "--download-only", f"{name}={version}"]

@@ -25,7 +25,7 @@ from fairc.compiler.files import content
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
 from fairc.runtime.host import clean, supervisor
-from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
+from fairc.runtime.host.faults import EngineUnavailable, NotBuilt, to_install
 
 from . import recipe, verified
 
@@ -264,7 +264,7 @@ def _require_tools(tools: Iterable[str]) -> None:
     if missing:
         raise EngineUnavailable(
             tuple(f"{name} is not installed" for name in missing),
-            "sudo apt-get install --no-install-recommends " + " ".join(missing),
+            f"{to_install(*missing)}; or {LOAD_COMMAND}, with what another machine saved",
         )
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 
 from . import exchange
 from .recipe import Variant
 
 PROGRAM = "qemu-system-x86_64"
-INSTALL_COMMAND = "sudo apt-get install --no-install-recommends qemu-system-x86"
+PACKAGE = "qemu-system-x86"
 
 
 RTC_BASE_S = 1_577_836_800  # 2020-01-01, as `arguments` says
@@ -121,13 +121,13 @@ def version() -> str:
     if shutil.which(PROGRAM) is None:
         raise EngineUnavailable(
             ("QEMU is not installed",),
-            INSTALL_COMMAND,
+            to_install(PACKAGE),
         )
     text = _printed("-version")
     if "-sandbox on" not in _printed("-help"):
         raise EngineUnavailable(
             ("this QEMU cannot filter its system calls: it was built without seccomp",),
-            INSTALL_COMMAND,
+            to_install(PACKAGE),
         )
     found = re.search(r"version (\S+(?: \(\S+\))?)", text)
     return found[1] if found else text.splitlines()[0]

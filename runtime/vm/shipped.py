@@ -17,7 +17,7 @@ from fairc.runtime.host.faults import EngineUnavailable
 from . import portable, recipe
 
 PACKAGE, FILE = "fairc_machine", "machine.tar.zst"
-INSTALL_COMMAND = "pip install fairc-*.whl fairc_machine-*.whl"  # of one `make dist`
+INSTALL_COMMAND = "pip install fairc-*.whl fairc_machine-*.whl"  # of one `make wheels`
 UNPACKED_MB = 80
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
-from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable, to_install
 
 from . import exchange, initramfs, qemu, recipe, verified
 from .foreign import Foreign, blamed_on
@@ -373,7 +373,7 @@ def normalise_clock(state: bytes, clock: int) -> bytes:
     if state.count(subsection) != 1 or inner - start != 24 + 1 + len(subsection) + 4:
         raise EngineUnavailable(
             (f"QEMU {qemu.version()} saves its clock in a form that fairc does not know",),
-            f"install Debian 12's QEMU: {qemu.INSTALL_COMMAND}",
+            f"install Debian 12's QEMU: {to_install(qemu.PACKAGE)}",
         )
     patched = bytearray(state)
     struct.pack_into(">qqq", patched, start, 0, 0, 0)

@@ -245,12 +245,18 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
 ) -> None:
     monkeypatch.setattr(source_offer, "SIGNED", "[trusted=yes]")
     monkeypatch.setattr(recipe, "MIRROR", mirror("usual", {"iproute2_1.dsc", "iproute2_1.tar.xz"}))
+    assert re.fullmatch(
+        r"https://snapshot\.debian\.org/archive/debian/2\d{7}T\d{6}Z",
+        source_offer.archive(image.require()),
+    )
+    monkeypatch.setattr(source_offer, "ARCHIVE", "http://127.0.0.1:9")  # nobody is there
     folder = tmp_path / "out"
     refused = fairc("image", "source", str(folder))
     assert refused.status == 3
     assert "the source of iproute2 1 cannot be fetched" in refused.err
     assert "404" in refused.err and "the source of glibc" not in refused.err
-    assert "--mirror https://snapshot.debian.org/archive/debian/2" in refused.err
+    assert "http://127.0.0.1:9 does not answer: " in refused.err
+    assert "Debian's archive (http://127.0.0.1:9)" in refused.err
     there = {path.name for path in (folder / "packages").iterdir()}
     assert there == {"glibc_2.dsc", "glibc_2.tar.xz"}
     other = mirror("other", {"glibc_2.dsc"})
@@ -261,6 +267,25 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     assert (folder / "kernel" / source.TARBALL).read_bytes() == b"source"
     (folder / "mine").touch()
     assert "has other files" in fairc("image", "source", str(folder)).err
+    monkeypatch.setattr(source_offer, "ARCHIVE", other)
+    done = fairc("image", "source", str(tmp_path / "again"))
+    assert done.status == 0, done.err
+    assert len([*(tmp_path / "again/packages").iterdir()]) == 4
+
+
+def test_a_clone_without_dpkg_names_what_is_missing(tmp_path: Path) -> None:
+    for name in ("id", "sed", "sh"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    done = subprocess.run(
+        ["sh", str(ROOT / "scripts/setup"), "machine"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "not here: apt bubblewrap cpio genext2fs git mmdebstrap uidmap python3" in done.stderr
+    assert "install the wheels that `make wheels` writes on Debian" in done.stderr
 
 
 def test_what_a_user_installs_is_locked_apart_from_what_developers_do() -> None:

@@ -15,6 +15,7 @@ import pytest
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.engines import doctor, host
 from fairc.runtime.engines.doctor import Finding
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import kernel
 from fairc.runtime.vm import image, recipe, snapshot
 
@@ -44,6 +45,17 @@ def test_this_machine_can_be_examined() -> None:
     names = [examined.name for examined in doctor.examine()]
     assert names == ["uml", "vm", "mininet", "docker"]
     assert all(examined.findings for examined in doctor.examine())
+
+
+def test_without_apt_no_command_of_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    remedy = "install what Debian calls {} with this system's package manager"
+    assert doctor.program("tc", "iproute2").remedy == remedy.format("iproute2")
+    with pytest.raises(EngineUnavailable) as refused:
+        kernel.require_mmdebstrap()
+    assert refused.value.remedy.startswith(remedy.format("mmdebstrap") + "; or `fairc image load")
 
 
 def test_an_ordinary_cell_needs_no_aqm(monkeypatch: pytest.MonkeyPatch) -> None:

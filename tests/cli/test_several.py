@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fairc.runtime.host import cores
 from fairc.runtime.report import build, place
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -159,12 +161,23 @@ def test_commands_take_the_folder_and_its_pack(
 ) -> None:
     """Of all experiments of a file: what `table`, `verdict`, `compare`, `pack`, `verify` and
     `clean` say of the folder, and of the pack, which leaves nothing behind where it is only read.
+    Whatever builds a report takes its turn.
     """
 
+    def require_slot() -> None:
+        assert cores._cores("report-")._free.qsize() == len(os.sched_getaffinity(0)) - 1
+
+    def watched(*arguments: Any, **options: Any) -> list[Path]:
+        require_slot()
+        return built(*arguments, **options)
+
     def brief(folder: Path, names: Sequence[str]) -> Path:
+        require_slot()
         page = f"<html><body>{[*names]}</body></html>"
         return place.record_of_all(folder).write("report.html", page.encode())
 
+    built = build.build
+    monkeypatch.setattr(build, "build", watched)
     monkeypatch.setattr(build, "build_all", brief)
     Path("suite.fexp").write_text(SUITE.replace("repeat  = 2", "repeat  = 1"), encoding="utf-8")
     assert fairc("run", "suite.fexp").status == 0
