@@ -1,4 +1,4 @@
-"""What a link does to packets: rate, delay, losses, and how they change; the lines of tc for it."""
+"""Links: rate, delay and losses, their changes, and the lines of tc for them."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ CLASSIFIERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Impairment(Part):
-    """What a netem does to packets that leave through an interface: it delays, loses and transmits
+    """A netem at an interface: it delays, loses and transmits
     them.
 
     delay_ns: one-way delay, ns. loss: probability that a transmission is lost; independently of

@@ -1,4 +1,4 @@
-"""What may transmit in place of a shaper, and what may repair a link's losses; each kind is in a
+"""Media, which transmit in place of a shaper, and repairs of a link's losses; each kind has a
 folder (mechanisms/links).
 """
 
@@ -13,7 +13,7 @@ from .part import UNLESS_ABSENT, Kinds, Part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Medium(Part):
-    """What sends the packets of a queue in place of a shaper, and is its own transmitter.
+    """A medium sends the packets of a queue in place of a shaper, and is its own transmitter.
 
     module: the kernel's module of its discipline.
     seed: of its random times; None where nothing is random.
@@ -54,7 +54,7 @@ AnyMedium = Annotated[Medium, MEDIUM_KINDS]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair(Part):
-    """What sends lost packets of a link again.
+    """A repair sends lost packets of a link again.
 
     module: the kernel's module of its discipline.
     """

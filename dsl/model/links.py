@@ -78,7 +78,7 @@ class Misplaced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkDevice:
-    """What stands in front of the queue of one direction of a link, at a node of its own;
+    """A device in front of the queue of one direction of a link, at a node of its own;
     mechanisms/devices has each.
 
     noun: what it is called, also in the name of its node. tunnelled: where it
@@ -163,7 +163,7 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class LinkMedium:
-    """What transmits in place of a shaper; mechanisms/links has each.
+    """A medium that transmits in place of a shaper; mechanisms/links has each.
 
     planned: its part of the plan, still without a seed.
     keys: those of the link that ask for it.

@@ -1,4 +1,4 @@
-"""What links do besides rate, delay and losses: a folder each.
+"""Mechanisms of links besides rate, delay and losses: a folder each.
 
 link        what such a mechanism declares
 registry    all of these

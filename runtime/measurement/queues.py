@@ -36,7 +36,8 @@ Qdiscs = Mapping[Place, tuple[qdisc.Counters, ...]]
 
 @dataclass(frozen=True)
 class QueueRecord:
-    """What passed one queue, from before the epoch to the end; all frames, not only the flows'.
+    """The record of one queue: what passed it, from before the epoch to the end; all frames, not
+    only the flows'.
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets reach the queue
