@@ -15,6 +15,7 @@ const PACING_GAIN: (u64, u64) = (5, 4);
 
 /// One line of a QUIC role.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum QuicEvent<'a> {
     /// Server: connections can come.
@@ -65,6 +66,7 @@ pub enum QuicEvent<'a> {
 
 /// The congestion control of a QUIC server.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControllerInForce<'a> {
     /// Name of the congestion controller.
     pub cca: &'a str,
@@ -100,23 +102,39 @@ impl<'a> ControllerInForce<'a> {
 
 /// The state of a connection.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sample {
+    /// Number of the connection.
     connection: u32,
+    /// Congestion window.
     cwnd_bytes: u64,
+    /// Slow-start threshold; null before the first reduction.
     ssthresh_bytes: Option<u64>,
+    /// Smoothed round-trip time.
     rtt_us: u64,
+    /// Smallest round-trip time.
     min_rtt_us: u64,
+    /// Largest payload of a datagram, bytes.
     mtu: u16,
+    /// Bytes in flight.
     in_flight_bytes: Option<u64>,
+    /// Payload of datagrams that were sent.
     bytes_sent: u64,
+    /// Packets that were sent.
     packets_sent: u64,
+    /// Packets that were declared lost.
     packets_lost: u64,
+    /// Bytes that were declared lost.
     bytes_lost: u64,
+    /// Congestion events.
     congestion_events: u64,
+    /// Pacing rate.
     pacing_bps: Option<u64>,
-    /// quinn does not say.
+    /// Time for which flow control has limited it: null, quinn does not say.
     flow_limited_us: Option<u64>,
+    /// Whether the application limits it.
     app_limited: Option<bool>,
+    /// Time for which the application has limited it.
     app_limited_us: Option<u64>,
     /// Of controllers that say what they think of the path.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
