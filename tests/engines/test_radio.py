@@ -13,7 +13,7 @@ from scipy import stats
 
 from fairc.cell.workloads import Distribution
 from fairc.compiler import Cell
-from fairc.mechanisms.links.radio.cell import Arq, times_ns
+from fairc.mechanisms.links.radio.cell import Arq, RadioMedium, times_ns
 from fairc.mechanisms.links.radio.check import media
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
@@ -217,11 +217,12 @@ def test_another_medium_makes_the_cell_invalid(measured: Measurement) -> None:
     changed = []
     for queue in measured.queues:
         shaper = queue.interface.shaper
-        if shaper is None or shaper.medium is None or shaper.medium.hold is None:
+        medium = None if shaper is None else shaper.medium
+        if shaper is None or not isinstance(medium, RadioMedium) or medium.hold is None:
             changed.append(queue)
             continue
         longer = Distribution(kind="constant", parameters={"value": 4.1e-3})
-        medium = dataclasses.replace(shaper.medium, hold=longer)
+        medium = dataclasses.replace(medium, hold=longer)
         interface = dataclasses.replace(
             queue.interface, shaper=dataclasses.replace(shaper, medium=medium)
         )
