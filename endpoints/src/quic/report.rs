@@ -191,14 +191,44 @@ fn pacing_bps(cwnd_bytes: u64, rtt: Duration) -> Option<u64> {
     bits.checked_mul(1_000_000_000)?.checked_div(ns).and_then(|bps| u64::try_from(bps).ok())
 }
 
+const STACK: &str = "quinn-proto";
+/// Its version in Cargo.lock; the program holds these bytes, and not the file.
+const VERSION: [u8; LOCKED.len()] = {
+    let (mut bytes, mut at) = ([0; LOCKED.len()], 0);
+    while at < bytes.len() {
+        bytes[at] = LOCKED[at];
+        at += 1;
+    }
+    bytes
+};
+const LOCKED: &[u8] =
+    quoted_behind(include_bytes!("../../Cargo.lock"), b"name = \"quinn-proto\"\nversion = \"");
+
+/// What stands behind a text, up to the next quote.
+const fn quoted_behind<'a>(text: &'a [u8], before: &[u8]) -> &'a [u8] {
+    let mut at = 0;
+    loop {
+        let mut same = 0;
+        while same < before.len() && text[at + same] == before[same] {
+            same += 1;
+        }
+        if same == before.len() {
+            break;
+        }
+        at += 1;
+    }
+    let (_, rest) = text.split_at(at + before.len());
+    let mut end = 0;
+    while rest[end] != b'"' {
+        end += 1;
+    }
+    rest.split_at(end).0
+}
+
 /// Name and version of the QUIC stack, as the build locked it.
 #[must_use]
 pub fn stack() -> String {
-    const NAME: &str = "quinn-proto";
-    let lock = include_str!("../../Cargo.lock");
-    let after = lock.split_once(&format!("name = \"{NAME}\"\nversion = \"")).map(|(_, rest)| rest);
-    let version = after.and_then(|rest| rest.split('"').next()).unwrap_or("unknown");
-    format!("{NAME} {version}")
+    format!("{STACK} {}", String::from_utf8_lossy(&VERSION))
 }
 
 #[cfg(test)]
