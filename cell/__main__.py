@@ -1,4 +1,4 @@
-"""What a cell's containers run, apart from the conductor: `python3 -m cell WHAT ...`.
+"""Programs of a cell's containers, apart from the conductor: `python3 -m cell WHAT ...`.
 
 node NAME       a host, router or hop
 image ...       the end of a flow that is a third-party image

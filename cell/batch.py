@@ -34,18 +34,17 @@ def word(value: str) -> str:
     return line(value)
 
 
-BEYOND_TC = frozenset({"dualpi2", "radio", "arq"})
+BEYOND_TC: set[str] = set()
 """Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads
-them back.
+them back. Their mechanisms add them here.
 """
-
-
-_WORDS_BEYOND_TC = BEYOND_TC | {"instant"}
+_INSTANT = "instant"
 
 
 def is_beyond_tc(text: str) -> bool:
     """Whether a line of `tc` is for the endpoints' program."""
-    return not _WORDS_BEYOND_TC.isdisjoint(text.split(" "))
+    words = text.split(" ")
+    return _INSTANT in words or not BEYOND_TC.isdisjoint(words)
 
 
 def divided(lines: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,5 +1,5 @@
-"""What is set in each node: sysctls, interfaces, addresses, routes, offloads, queues; and read
-back.
+"""Configuration of nodes: sysctls, interfaces, addresses, routes, offloads and queues are set and
+read back.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a device finds around it.
+    """The surroundings of a device.
 
     interfaces: of the whole network, by node and name. macs: returns the Ethernet addresses of what
     leaves by an interface: its neighbour's, and its own. read: how captures and logs are read.
@@ -37,7 +37,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device(Part):
-    """What stands in the way of packets, besides links, routers and hosts.
+    """A device in the way of packets, besides links, routers and hosts.
 
     What it does is in its fields and methods; this is what every one declares in addition.
     record_bytes: what it writes down of each packet. computes: whether a program reads each packet.
@@ -168,7 +168,7 @@ class Device(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontDevice(Device):
-    """What packets meet at a node of its own, in front of the queue of a link.
+    """A device at a node of its own, in front of the queue of a link.
 
     node: the hop where it stands; packets that arrive at `ingress` leave through `egress`, before
     its queue, or are dropped.

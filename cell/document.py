@@ -26,7 +26,7 @@ class Interface(TypedDict):
 
 
 class Neighbour(TypedDict):
-    """Who has an address, so that no ARP gets between the packets of the flows."""
+    """An entry of the ARP table, so that no ARP gets between the packets of the flows."""
 
     address: str
     mac: str

@@ -1,4 +1,4 @@
-"""What a link adds to IP packets as it sends them: headers, a least size, cells."""
+"""Framing: the headers, least size and cells that a link adds to IP packets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CELL_PAYLOAD_BYTES = 48
 
 @dataclass(frozen=True, slots=True)
 class Framing(Part):
-    """How long an IP packet is on the wire.
+    """The length of IP packets on the wire.
 
     overhead_bytes: added to it. least_bytes: the length to which shorter ones are padded; left out
     where none is. cells: whether it is cut into ATM cells, the last one padded; left out if not.

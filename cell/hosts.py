@@ -1,4 +1,4 @@
-"""What flows need of the kernel of their hosts: sysctls, routes, parameters of modules."""
+"""Hosts: the sysctls, routes and parameters of modules that flows need."""
 
 from __future__ import annotations
 

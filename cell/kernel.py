@@ -1,6 +1,4 @@
-"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs of the
-user's own.
-"""
+"""Settings of the whole kernel: parameters of CCAs, limits of buffers, CCAs of the user's own."""
 
 from __future__ import annotations
 

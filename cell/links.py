@@ -1,4 +1,4 @@
-"""What a link does to packets: rate, delay, losses, and how they change; the lines of tc for it."""
+"""Links: rate, delay and losses, their changes, and the lines of tc for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from .batch import duration, line, percent, word
 from .frames import ETHERNET_BYTES, MTU
 from .framing import ETHERNET, UNLESS_ETHERNET, Framing
+from .medium import AnyMedium, AnyRepair
 from .numbers import (
     Buffer,
     CodePoint,
@@ -23,7 +24,6 @@ from .numbers import (
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .queues import AnyQueue, queue_bytes, queue_lines
-from .radio import Arq, Medium
 from .text import FlowName, InterfaceAddress, InterfaceName, Line, Word
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot
@@ -67,7 +67,7 @@ class Shaper(Part):
         default=None, metadata=UNLESS_ABSENT
     )
     burst_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
-    medium: Medium | None = field(default=None, metadata=UNLESS_ABSENT)
+    medium: AnyMedium | None = field(default=None, metadata=UNLESS_ABSENT)
     depth_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
     peak_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
 
@@ -191,7 +191,7 @@ Jitter = tuple[int, JitterDistribution, float]
 
 @dataclass(frozen=True, slots=True)
 class Impairment(Part):
-    """What a netem does to packets that leave through an interface: it delays, loses and transmits
+    """A netem at an interface: it delays, loses and transmits
     them.
 
     delay_ns: one-way delay, ns. loss: probability that a transmission is lost; independently of
@@ -208,7 +208,8 @@ class Impairment(Part):
     corrupt: probability that a bit of a packet that is not lost is flipped; left out where it is 0.
     rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
     out where that is done elsewhere.
-    repair: of lost transmissions; then nothing else is random, and it is `arq` instead of netem.
+    repair: of lost transmissions; then nothing else is random, and its discipline takes the place
+    of netem.
     """
 
     delay_ns: TimeNs = 0
@@ -222,13 +223,13 @@ class Impairment(Part):
     reorder: Probability = 0.0
     duplicate: Probability = 0.0
     rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
-    repair: Arq | None = field(default=None, metadata=UNLESS_ABSENT)
+    repair: AnyRepair | None = field(default=None, metadata=UNLESS_ABSENT)
     gap: Small = field(default=1, metadata=unless(1))
     corrupt: Probability = field(default=0.0, metadata=unless(0.0))
     jitter_share: Probability = field(default=0.0, metadata=unless(0.0))
 
     def __post_init__(self) -> None:
-        """Raise ValueError for repair beside what `arq` does not do."""
+        """Raise ValueError for repair beside what it does not go with."""
         beside = self.jitter_ns or self.reorder or self.duplicate or self.bursts or self.rate_bps
         if self.repair is not None and beside:
             raise ValueError("repair goes with independent losses and a fixed delay alone")
@@ -528,7 +529,8 @@ def change_lines(
         return [line(f"qdisc change dev {interface.name} root handle 1: {now.words()}")]
     assert interface.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
     if interface.shaper.medium is not None:
-        return [line(f"qdisc change dev {interface.name} root handle 1: radio rate {now}bit")]
+        words = interface.shaper.medium.rate_words(now)
+        return [line(f"qdisc change dev {interface.name} root handle 1: {words}")]
     lines = [line(_rate_line("change", interface, now, slack_ns))]
     if interface.shaper.transmitter is not None:
         # A change without a size table would take it away.

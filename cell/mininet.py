@@ -1,5 +1,5 @@
-"""What an emitted Mininet program calls: its options, and `run`, which has the flows of its
-experiment carried out in a network that is up.
+"""Emitted Mininet programs: their options, and `run`, which runs the flows of an experiment in a
+network that is up.
 
 The hosts' shells are Mininet's own, so that `cmd` works at any time. What the conductor starts is
 in the same network namespaces, and ends with this program, however that ends.

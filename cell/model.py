@@ -421,13 +421,21 @@ class Cell(Part):
 
     @property
     def mechanisms(self) -> Iterator[Part]:
-        """Its parts of several kinds: the queues, those inside them, the workloads, the devices."""
+        """Its parts of several kinds: the queues, those inside them, the workloads, the
+        devices, the media and the repairs of links.
+        """
         for queue in self.queues:
             yield queue
             yield from queue.inner
         for flow in self.flows:
             yield flow.workload
         yield from self.devices
+        for node in self.nodes:
+            for interface in node.interfaces:
+                if interface.shaper is not None and interface.shaper.medium is not None:
+                    yield interface.shaper.medium
+                if interface.impairment is not None and interface.impairment.repair is not None:
+                    yield interface.impairment.repair
 
     @property
     def is_split(self) -> bool:

@@ -1,4 +1,4 @@
-"""What runs in the container of a node: it does what the conductor says until that has gone."""
+"""Program in the container of a node: it executes what the conductor sends, until that has gone."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What the conductor asks of a node, wherever it is: a namespace of this machine, or a
-container.
-"""
+"""Protocol of nodes: what the conductor can do with one, be it a namespace or a container."""
 
 from __future__ import annotations
 

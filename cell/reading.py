@@ -1,5 +1,5 @@
-"""How often programs that no packet wakes read what waits for them, and how much a capture holds
-until then.
+"""Reading periods of programs that no packet wakes, and the packets that a capture holds until
+then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is due at given times while the flows run: changes of links."""
+"""Schedule of the changes of links while the flows run."""
 
 from __future__ import annotations
 

@@ -16,14 +16,15 @@ from dataclasses import dataclass
 
 from fairc.cell.devices import Device
 from fairc.cell.links import Impairment
-from fairc.cell.radio import Medium
+from fairc.cell.medium import Medium, Repair
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.features import Feature
+from fairc.mechanisms.links.registry import LINKS
 from fairc.mechanisms.queues.registry import QUEUES
 
 from .engines import (
-    AGGREGATES,
     BPF,
     BROWSER,
     ENTERING,
@@ -33,13 +34,10 @@ from .engines import (
     OWN_CODE,
     OWN_KERNEL,
     PARAMETERS,
-    REPAIR,
     SPINNING,
     SYSCALL_COST,
-    THINNING,
     WAYS,
     WIFI_JITTER,
-    Feature,
     profile,
 )
 from .plan import Cell, Flow, Interface
@@ -127,11 +125,11 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
             if any(change.entering for change in interface.changes):
                 yield Requirement(f"a link of `{node.name}`", _line(interface), ENTERING)
             medium = None if interface.shaper is None else interface.shaper.medium
-            repairs = interface.impairment is not None and interface.impairment.repair is not None
             states = (interface.impairment, *(each.impairment for each in interface.changes))
             if any(map(_is_wifi, states)):
                 yield Requirement(f"a link of `{node.name}`", _line(interface), WIFI_JITTER)
-            yield from _of_radio(node.name, medium, repairs, _line(interface))
+            repair = None if interface.impairment is None else interface.impairment.repair
+            yield from _of_link(node.name, medium, repair, _line(interface))
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
@@ -160,7 +158,7 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
             events = (event.jitter for event in way.events)
             if _is_wifi(way.impairment) or any(each and each[1] == "wifi" for each in events):
                 yield Requirement(f"a link of `{node}`", line, WIFI_JITTER)
-            yield from _of_radio(node, way.medium, way.impairment.repair is not None, line)
+            yield from _of_link(node, way.planned_medium, way.impairment.repair, line)
 
 
 def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterator[Requirement]:
@@ -185,14 +183,12 @@ def _is_wifi(state: Impairment | None) -> bool:
     return state is not None and state.jitter_distribution == "wifi"
 
 
-def _of_radio(node: str, medium: Medium | None, repairs: bool, line: int) -> Iterator[Requirement]:
-    who = f"a link of `{node}`"
-    if medium is not None and medium.thin is not None:
-        yield Requirement(who, line, THINNING)
-    if medium is not None and (medium.size_packets != 1 or medium.thin is None):
-        yield Requirement(who, line, AGGREGATES)
-    if repairs:
-        yield Requirement(who, line, REPAIR)
+def _of_link(
+    node: str, medium: Medium | None, repair: Repair | None, line: int
+) -> Iterator[Requirement]:
+    for each in LINKS:
+        for feature in each.required(medium, repair):
+            yield Requirement(f"a link of `{node}`", line, feature)
 
 
 def cannot(engine: str, required: Iterable[Requirement]) -> list[Reason]:

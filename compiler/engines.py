@@ -8,22 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """Something that not every engine has.
-
-    what: its name in tables. word: of the language, without which nothing requires it; empty where
-    no single word does. does: what somebody does with it; `{image}` is the image. cannot: what an
-    engine without it cannot do with it. instead: how an experiment runs on such an engine.
-    """
-
-    what: str
-    word: str
-    does: str
-    cannot: str
-    instead: str
-
+from fairc.dsl.core.features import Feature
+from fairc.mechanisms.links.registry import LINKS
 
 OWN_CODE = Feature(
     "programs of your own",
@@ -85,20 +71,12 @@ SPINNING = Feature(
     "wait out: its clock stands still meanwhile",
     "with `time` in place of `bytes`",
 )
-_PATCHED = "offer (only the kernel of uml can)"
-AGGREGATES = Feature(
-    "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
-)
-REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without `arq`")
 WIFI_JITTER = Feature(
     "jitter of Wi-Fi",
     "wifi",
     "has the jitter of Wi-Fi",
     "draw (tc has no such table)",
     "with another `jitter`",
-)
-THINNING = Feature(
-    "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
 )
 ENTERING = Feature(
     "changes upon a state",
@@ -114,7 +92,8 @@ WAYS = Feature(
     "give (tried, TCP flows took the usual way)",
     "without `via` and `ecmp`",
 )
-ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING, ENTERING)
+_OF_LINKS = tuple(feature for each in LINKS for feature in each.features)
+ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, *_OF_LINKS, ENTERING)
 
 
 @dataclass(frozen=True, slots=True)

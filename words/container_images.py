@@ -36,7 +36,7 @@ class ImageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageContent:
-    """What an image's documents say. layers: names of files in the tar, the lowest first.
+    """The documents of an image. layers: names of files in the tar, the lowest first.
 
     environment: its variables, in their order. folder: in which its entry point begins.
     """

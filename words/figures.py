@@ -228,13 +228,6 @@ FIGURES: Registry[FigureEntry] = Registry(
             lines=MAX_LINES,
         ),
         _figure(
-            "autocorrelation",
-            "Whether repetitions depend on earlier ones",
-            METRIC,
-            _BY,
-            most=(24, 24),
-        ),
-        _figure(
             "convergence",
             "How a percentile settles with the number of configurations",
             METRIC,

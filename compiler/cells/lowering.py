@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from fairc import mechanisms
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
 from fairc.cell.modules import KernelModule, packed
 from fairc.cell.seeds import canonical, identity
@@ -28,7 +29,6 @@ from fairc.compiler.passes.packets import check_numbered, check_packets, warn_un
 from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import bdp_bytes, size_queues
-from fairc.compiler.passes.radio import check_radio
 from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.rerouting import (
     find_detours,
@@ -121,7 +121,8 @@ class Lowering:
         warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)
         watched = check_entering(scenario, report)
         ends_ns = scenario.duration_ns if scenario.duration_ns else scenario.deadline_ns
-        check_radio(routed.wiring, ends_ns, report)
+        for links in mechanisms.load("links", "lowering"):
+            links.check(routed.wiring, ends_ns, report)
         bindings = dict(configuration.bindings)
         metrics = [request.at(bindings) for request in experiment.requests.metrics]
         check_requests(scenario, traffic, metrics, experiment.measured_at, report)

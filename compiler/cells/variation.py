@@ -68,7 +68,7 @@ def _random_delays(scenario: Scenario) -> bool:
 def _random_releases(scenario: Scenario) -> bool:
     links = scenario.network.links
     media = (way.medium for link in links for way in (link.forward, link.backward))
-    return any(medium is not None and medium.random for medium in media)
+    return any(medium is not None and medium.planned.random for medium in media)
 
 
 def _random_queues(scenario: Scenario) -> bool:

@@ -20,7 +20,8 @@ def place_captures(
     wiring: Wiring, traffic: Traffic, bottlenecks: Mapping[Egress, None], report: Report
 ) -> tuple[plan.Capture, ...]:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14), and of
-    each radio link that a flow crosses either way: only packets show what it does.
+    each link with a medium or a repair that a flow crosses either way: only packets show what it
+    does.
 
     Also capture data and ACKs where their senders transmit the former and receive the latter;
     datagrams of UDP have none but the echoes of pings, which are captured also where their sender's
@@ -29,7 +30,7 @@ def place_captures(
     two's clients send: nothing else shows when they began.
     """
     captures = _Captures()
-    for egress in {**bottlenecks, **dict.fromkeys(_radios(traffic))}:
+    for egress in {**bottlenecks, **dict.fromkeys(_served(traffic))}:
         heard = report if egress in bottlenecks else Report(lambda _: None)
         for ingress in _ingresses(wiring, traffic, egress, heard):
             captures.add(egress, ingress, "in", "entry")
@@ -60,8 +61,8 @@ def place_captures(
     return tuple(captures)
 
 
-def _radios(traffic: Traffic) -> Iterator[Egress]:
-    """Yield where packets of flows enter links that send aggregates, thin or repair."""
+def _served(traffic: Traffic) -> Iterator[Egress]:
+    """Yield where packets of flows enter links that have a medium, or repair losses."""
     for _, path in traffic:
         for egress in (*path.data, *path.acks):
             way = egress.way

@@ -52,8 +52,8 @@ def transmits(way: Direction) -> bool:
 def _held_ns(way: Direction) -> int:
     """Return how long packets may come later than at the rate of a link, and then at once, ns."""
     medium, repair = way.medium, way.impairment.repair
-    waits_ns = medium.longest_ns if medium else 0
-    return waits_ns + (repair.tries * repair.wait_ns if repair else 0)
+    waits_ns = medium.planned.longest_ns if medium else 0
+    return waits_ns + (repair.longest_ns if repair else 0)
 
 
 def netem_of(way: Direction) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:

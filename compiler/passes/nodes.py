@@ -71,7 +71,7 @@ def _interface(
     shaper = plan.Shaper(
         egress.rate_bps,
         transmitter,
-        medium=egress.way.medium,
+        medium=egress.way.planned_medium,
         depth_bytes=None if burst is None else burst.depth_bytes,
         peak_bps=None if burst is None else burst.peak_bps,
     )

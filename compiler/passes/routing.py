@@ -95,7 +95,7 @@ Traffic = Sequence[tuple[Flow, RoutedPath]]
 
 @dataclass(frozen=True)
 class Routing:
-    """Which way packets take.
+    """The ways that packets take.
 
     homes: host -> the interfaces by whose addresses it is reached. towards: the ways there, and to
     the ends of tunnels.

@@ -111,7 +111,7 @@ def _inside(wiring: Wiring, tunnel: Tunnel, way: Sequence[Egress]) -> Iterator[t
 
 
 def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
-    """Refuse devices, proxies and thinning of acknowledgements that would have to read packets
+    """Refuse devices, proxies and media that would have to read packets
     inside of a tunnel.
     """
     for way in (path.data, path.acks):
@@ -128,13 +128,14 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     help=device.tunnelled.help,
                 )
             medium = egress.way.medium
-            if egress.part == "queue" and medium is not None and medium.thin is not None:
+            if egress.part == "queue" and medium is not None and medium.reads is not None:
+                does, misplaced = medium.reads
                 report.reject(
-                    "thinning-in-tunnel",
-                    "this link thins acknowledgements of TCP, and packets pass it in a tunnel",
+                    misplaced.code,
+                    f"this link {does}, and packets pass it in a tunnel",
                     egress.way.span,
                     labels=label,
-                    help="thin them on a link in front of the tunnel, or write `acks = all`",
+                    help=misplaced.help,
                 )
             if egress.way.impairment.corrupt:
                 report.reject(

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
         Direction,
         Event,
         LinkDevice,
+        LinkMedium,
         Misplaced,
         Recording,
         Recordings,
-        Release,
         Trace,
         Transmit,
     )
@@ -51,6 +51,7 @@ __all__ = [
     "Input",
     "Link",
     "LinkDevice",
+    "LinkMedium",
     "MetricRequest",
     "Misplaced",
     "Multipath",
@@ -64,7 +65,6 @@ __all__ = [
     "Recording",
     "Recordings",
     "Refusal",
-    "Release",
     "Scenario",
     "SimpleWorkload",
     "Trace",
@@ -78,8 +78,8 @@ _HOMES = {
     **dict.fromkeys(("Flow", "Multipath", "OwnCca", "Transport"), "flows"),
     **dict.fromkeys(
         (
-            *("Burst", "Direction", "Event", "LinkDevice", "Misplaced", "Recording"),
-            *("Recordings", "Release", "Trace", "Transmit"),
+            *("Burst", "Direction", "Event", "LinkDevice", "LinkMedium", "Misplaced"),
+            *("Recording", "Recordings", "Trace", "Transmit"),
         ),
         "links",
     ),

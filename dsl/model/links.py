@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from fairc.cell.frames import MTU, frame_bytes
 from fairc.cell.framing import ETHERNET, Framing
 from fairc.cell.links import Change, ChosenLoss, Entering, GilbertElliott, Impairment, Jitter
-from fairc.cell.radio import Medium
-from fairc.cell.workloads import Distribution as Times
+from fairc.cell.medium import Medium
 from fairc.dsl.core.source import Span
 
 from .queues import Queue
@@ -79,7 +78,7 @@ class Misplaced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkDevice:
-    """What stands in front of the queue of one direction of a link, at a node of its own;
+    """A device in front of the queue of one direction of a link, at a node of its own;
     mechanisms/devices has each.
 
     noun: what it is called, also in the name of its node. tunnelled: where it
@@ -165,13 +164,20 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """How packets leave a link in aggregates: as of `cell.radio.Medium`, and where it is said."""
+class LinkMedium:
+    """A medium that transmits in place of a shaper; mechanisms/links has each.
 
-    size_packets: int | None
-    hold: Times | None
-    every: Times | None
+    planned: its part of the plan, still without a seed.
+    keys: those of the link that ask for it.
+    span: where it is said.
+    reads: what it does with the headers of packets, which a tunnel hides, and what may be written
+    instead; None: it reads none.
+    """
+
+    planned: Medium
+    keys: tuple[str, ...]
     span: Span
+    reads: tuple[str, Misplaced] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +200,7 @@ class Direction:
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
     dscp: the code point that every packet gets there; None: it keeps its own. chosen: packets that
     are lost there, all of them.
-    release: how packets leave in aggregates; None: one by one.
-    thin: of how many new acknowledgements of a connection one enters the queue; None: all do.
+    medium: what transmits in place of a shaper; None: it has a shaper.
     framing: how long packets are on its wire.
     """
 
@@ -217,17 +222,13 @@ class Direction:
     ecn_given: Span | None = None
     dscp: int | None = None
     chosen: tuple[ChosenLoss, ...] = ()
-    release: Release | None = None
-    thin: int | None = None
+    medium: LinkMedium | None = None
     framing: Framing = ETHERNET
 
     @property
-    def medium(self) -> Medium | None:
-        """The medium that takes the shaper's place; None: it has a shaper. Still without a seed."""
-        release = self.release
-        if release is None:
-            return None if self.thin is None else Medium(1, thin=self.thin)
-        return Medium(release.size_packets, release.hold, release.every, self.thin)
+    def planned_medium(self) -> Medium | None:
+        """The part of the plan that is its medium, still without a seed."""
+        return None if self.medium is None else self.medium.planned
 
     @property
     def impairments(self) -> list[Impairment]:

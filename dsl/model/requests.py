@@ -134,7 +134,7 @@ class Comparison(Model):
 
 
 class Requests(Model):
-    """What is computed of each cell.
+    """The requests of an experiment: what is computed of each cell.
 
     measure: what the file names there, metrics of its own among them. implied: what else claims,
     figures, precisions and formulas are about, metrics of its own among them: of these nothing but

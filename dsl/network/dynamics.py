@@ -20,7 +20,6 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.model.names import on_machine
 from fairc.dsl.text import syntax
-from fairc.words.arq import refuse_beside
 from fairc.words.blocks import change as keys
 from fairc.words.distributions import (
     DistributionEntry,
@@ -32,6 +31,8 @@ from fairc.words.distributions import (
 from fairc.words.enters import A_TIME_OR_ENTERING, FLOW, FROM, STATE
 from fairc.words.jitter import varying
 from fairc.words.losses import Loss, loss_of
+
+from .impairments import refuse_beside
 
 CHANGE_LIMIT = 10_000
 """More changes than this belong in a trace."""

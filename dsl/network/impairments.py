@@ -8,8 +8,9 @@ from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity
-from fairc.words.arq import refuse_beside, repair_of
+from fairc.mechanisms.links.registry import LINKS
 from fairc.words.blocks import link as keys
 from fairc.words.jitter import delayed
 from fairc.words.reorder import reordering
@@ -67,10 +68,10 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
         duplicate=float(duplicate.number),
         corrupt=float(corrupt.number),
     )
-    given = settings.given(keys.REPAIR)
-    repair = None if given is None else repair_of(given)
-    if given is None or repair is None:
+    repaired = next(filter(None, (each.repair(settings) for each in LINKS)), None)
+    if repaired is None:
         return found
+    repair, asked = repaired
     for there, other, key in (
         (found.jitter_ns, "`jitter`", keys.JITTER),
         (found.reorder, "`reorder`", keys.REORDER),
@@ -79,5 +80,17 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
         (bursts, "bursty losses", keys.LOSS),
     ):
         if there:
-            refuse_beside(other, settings.span(key), given.span)
+            refuse_beside(other, settings.span(key), settings.values[asked.name].span)
     return replace(found, repair=repair)
+
+
+def refuse_beside(other: str, at: Span | None, repair: Span) -> None:
+    """Refuse what a link with repair cannot have as well, given at `at`. Raises CompileError."""
+    fail(
+        "conflicting-repair",
+        f"one link cannot have both `repair` and {other}",
+        at,
+        labels=(Label(repair, "the repair"),),
+        notes=("what a packet's delay is made of could then not be checked",),
+        help="put one of them on a separate link, behind a router",
+    )

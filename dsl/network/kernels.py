@@ -7,9 +7,6 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.ccas.custom_kernels import KernelWords
 
-RADIO = "radio"
-"""The kernel's discipline of media and of repeated losses."""
-
 
 def check_queues(network: model.Network, kernel: KernelWords) -> None:
     """Refuse queues and media that the kernel of the hosts lacks. Raises CompileError."""
@@ -17,8 +14,9 @@ def check_queues(network: model.Network, kernel: KernelWords) -> None:
     for link in network.links:
         for way in (link.forward, link.backward):
             needed = [name for part in way.queue.parts for name in QUEUES[part.kind].probes]
-            if way.medium is not None or any(each.repair for each in way.impairments):
-                needed.append(RADIO)
+            if way.medium is not None:
+                needed.append(way.medium.planned.module)
+            needed += [each.repair.module for each in way.impairments if each.repair]
             lacking = [name for name in needed if name not in kernel.qdiscs]
             if lacking:
                 with gather.attempt():

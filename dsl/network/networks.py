@@ -24,21 +24,19 @@ from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.links.registry import LINKS
 from fairc.mechanisms.queues.discipline import queue_of
-from fairc.words.arq import refuse_beside
-from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.framing import framing_of
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
-from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
 
 from .attributes import links_have
 from .devices import Layer, refuse_node
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
-from .impairments import impairment_of
+from .impairments import impairment_of, refuse_beside
 from .link_devices import place_devices
 from .proxies import proxies
 from .tunnels import tunnels
@@ -69,8 +67,7 @@ class _LinkSide:
     ecn: Ecn
     ecn_given: Span | None
     dscp: int | None
-    release: model.Release | None
-    thin: int | None
+    medium: model.LinkMedium | None
     framing: Framing
     statement: Span
     ends: Span
@@ -394,14 +391,11 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     impairment = impairment_of(settings, delay, bursts)
     bad = () if loss is None or loss.bad is None else (loss.bad,)
     if bad and impairment.repair is not None:
-        refuse_beside("bursty losses", bad[0].span, settings.place(keys.REPAIR.name))
-    release, acks = settings.given(keys.RELEASE), settings.given(keys.ACKS)
-    made = None if release is None else release_of(release)
-    thin = None if acks is None else thinned(acks)
-    radio = {keys.RELEASE.name: made, keys.ACKS.name: thin, keys.REPAIR.name: impairment.repair}
-    for name, one in radio.items():
-        if one is not None:
-            _check_medium(settings, name, settings.values[name].span, rate)
+        refuse_beside("bursty losses", bad[0].span, settings.place(_repair_keys(settings)[0]))
+    medium = next(filter(None, (each.medium(settings) for each in LINKS)), None)
+    serving = [*(medium.keys if medium else ()), *_repair_keys(settings)]
+    for name in serving:
+        _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
     changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed)
@@ -430,26 +424,32 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
-        release=made,
-        thin=thin,
-        framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, radio, trace)),
+        medium=medium,
+        framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, serving, trace)),
         statement=statement,
         ends=ends,
     )
 
 
 def _in_packets(
-    settings: Settings, radio: Mapping[str, object], trace: model.Trace | None
+    settings: Settings, serving: Sequence[str], trace: model.Trace | None
 ) -> tuple[str, Span] | None:
     """Return what counts packets or the bytes of Linux on a link, and where it is said; None:
     nothing does.
+
+    serving: the keys that ask for a medium or a repair.
     """
-    found = [name for name, one in radio.items() if one is not None]
     if settings[keys.TRANSMIT].entry.transmit == "bucket":
         return "a token bucket that transmits", settings.place(keys.TRANSMIT.name)
     if trace is not None:
         return "a trace of packets", settings.place(keys.RATE.name)
-    return (f"`{found[0]}`", settings.place(found[0])) if found else None
+    return (f"`{serving[0]}`", settings.place(serving[0])) if serving else None
+
+
+def _repair_keys(settings: Settings) -> list[str]:
+    """Return the key that asks for a repair of losses, if one does."""
+    repairs = (each.repair(settings) for each in LINKS)
+    return [repair[1].name for repair in repairs if repair is not None]
 
 
 def _check_numbered(settings: Settings, loss: Loss) -> None:
@@ -494,7 +494,7 @@ def _variation(
 
 
 def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity | None) -> None:
-    """Refuse what radio links do where packets take no time, or a bucket lets frames pass."""
+    """Refuse a medium, and a repair, where packets take no time, or a bucket lets frames pass."""
     if rate is None:
         fail(
             "release-without-rate",
@@ -591,8 +591,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         ecn=way.ecn,
         ecn_given=way.ecn_given,
         dscp=way.dscp,
-        release=way.release,
-        thin=way.thin,
+        medium=way.medium,
         framing=way.framing,
     )
 

@@ -46,7 +46,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What the syntax tree says about offsets.
+    """The offsets that the syntax tree tells.
 
     declarations: where a declaration begins, and whether it is a block.
     statements: what begins a line of its own.

@@ -21,25 +21,34 @@ const MARKS: u32 = 2;
 
 /// Objects that are asked for one after the other, without waiting for each other.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
+    /// Bytes of an answer.
     #[serde(deserialize_with = "described")]
     size: Distribution,
+    /// Time from one request of a stream to the next, s.
     #[serde(deserialize_with = "described")]
     every: Distribution,
+    /// Of the random numbers.
     #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
+    /// The process of arrivals that several flows share; null: the flow has its own.
     #[serde(default)]
     shared: Option<Shared>,
 }
 
 /// Which arrivals of a shared process are a flow's: those with marks from `low` to below `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Shared {
+    /// Of the random numbers of the process.
     #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
+    /// The least mark of an arrival of this flow.
     low: f64,
+    /// The first mark above those of this flow.
     high: f64,
 }
 

@@ -33,9 +33,10 @@ pub fn mac_address<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 6], D::Err
 
 /// Of role `tcp-server`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TcpServer {
-    /// For people who look at a process list.
+    /// Name of the flow, for people who look at a process list.
     #[serde(rename = "flow", deserialize_with = "text")]
     _flow: String,
     /// Address to listen on.
@@ -73,9 +74,10 @@ pub struct TcpServer {
 
 /// Of role `tcp-client`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TcpClient {
-    /// For people who look at a process list.
+    /// Name of the flow, for people who look at a process list.
     #[serde(rename = "flow", deserialize_with = "text")]
     _flow: String,
     /// How many connections it opens.
@@ -109,6 +111,7 @@ pub struct TcpClient {
 
 /// Of role `monitor`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Monitor {
     /// Time between lines, ns.
@@ -118,6 +121,7 @@ pub struct Monitor {
 
 /// Of role `qdiscs`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Qdiscs {
     /// Lines as of `tc -batch`.
@@ -126,6 +130,7 @@ pub struct Qdiscs {
 
 /// Of role `capture`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
     /// The interface whose packets are wanted.
@@ -151,6 +156,7 @@ pub struct Capture {
 
 /// What a capture keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// A pcap file.
@@ -161,6 +167,7 @@ pub enum Form {
 
 /// Which way a packet passes an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// It comes from outside.

@@ -34,6 +34,8 @@ mod pcap;
 mod pep;
 mod player;
 mod policer;
+#[cfg(test)]
+mod protocol;
 mod quic;
 mod random;
 mod reactor;

@@ -12,6 +12,7 @@ const MAX_UNSENT: i64 = 1 << 29;
 /// `initial_window_packets`, `ecn`, `sack`) the script has set for host or route; each end reports
 /// what is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // each is a switch of the language
 pub struct TransportOptions {

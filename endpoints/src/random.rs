@@ -16,6 +16,7 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 
 /// A random quantity, in the unit of the quantity that is drawn.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "parameters", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
     /// Always `value`.

@@ -30,13 +30,16 @@ struct Stream {
     bytes: u64,
 }
 
-/// Event of a client: what a stream has asked for, at its end.
+/// Client: what a stream has asked for, at its end.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename = "asked")]
-struct Asked {
+pub(crate) struct Asked {
+    /// Number of the stream.
     connection: u32,
+    /// Requests that were begun.
     requests: u64,
-    /// Longest time between when a request was due and when it was begun.
+    /// Longest time between when a request was due and when it was begun, us.
     late_us: i64,
 }
 

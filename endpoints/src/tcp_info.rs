@@ -9,6 +9,7 @@ use std::io;
 /// What a `sample` event tells of a connection. Names on the right are those of struct `tcp_info`
 /// in the kernel's `include/uapi/linux/tcp.h`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Congestion window, packets (`tcpi_snd_cwnd`).
     pub cwnd: u32,
@@ -57,6 +58,7 @@ pub struct Sample {
 
 /// What the two ends have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[allow(clippy::struct_excessive_bools)] // each is a bit of the kernel's
 pub struct Agreed {
     /// Explicit Congestion Notification (`TCPI_OPT_ECN`).

@@ -20,6 +20,7 @@ pub const LARGEST_PACKET: i64 = 65_535;
 
 /// What a connection moves.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Workload {
     /// Exactly this many bytes.
@@ -42,6 +43,7 @@ pub enum Workload {
 
 /// A video and how it is sent and played.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Video {
     /// Rate of the video, bit/s.
@@ -71,13 +73,16 @@ pub struct Video {
 
 /// A source that sends packets at a rate, and pauses.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// Rate while it sends, bit/s of IP.
     #[serde(deserialize_with = "whole::<_, _, 1, MAX_RATE_BPS>")]
     pub rate_bps: u64,
+    /// How long it sends, s.
     #[serde(deserialize_with = "described")]
     on: Distribution,
+    /// How long it pauses, s.
     #[serde(deserialize_with = "described")]
     off: Distribution,
     /// Size of its packets, bytes of IP.
@@ -86,12 +91,14 @@ pub struct OnOff {
     /// Whether the gaps between its packets vary.
     #[serde(default)]
     pub vary_gaps: bool,
+    /// Of the random numbers.
     #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
 }
 
 /// Packets over UDP that the client returns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ping {
     /// Time between them, ns.

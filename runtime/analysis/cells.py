@@ -24,7 +24,7 @@ __all__ = ["Analysis", "ArtefactError", "analyse", "write_files"]
 
 
 class Analysis(NamedTuple):
-    """What one cell has shown: the fields of CellResult, the series, and files by name."""
+    """The analysis of one cell: the fields of CellResult, the series, and files by name."""
 
     flows: tuple[FlowResult, ...]
     metrics: tuple[MetricValue, ...]

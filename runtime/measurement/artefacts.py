@@ -24,7 +24,7 @@ class ArtefactError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What `cell.json` says; ended_ns is after the epoch, processes maps names to exit status."""
+    """Content of `cell.json`; ended_ns is after the epoch, processes maps names to exit status."""
 
     id: str
     epoch_ns: int
@@ -36,7 +36,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class CaptureCounts:
-    """What a capture counted: packets written, and packets that it lost."""
+    """The counters of a capture: packets written, and packets that it lost."""
 
     captured: int
     dropped: int

@@ -39,7 +39,7 @@ class AppliedChange:
 
 @dataclass(frozen=True)
 class History:
-    """What applied at an interface: at first, and from each completed change on."""
+    """The settings that applied at an interface: at first, and from each completed change on."""
 
     interface: Interface
     done: tuple[tuple[AppliedChange, Change], ...] = ()

@@ -1,4 +1,4 @@
-"""Which captured packets are damaged: the checksums of IP, TCP, UDP and ICMP, and the addresses of
+"""Damaged packets in captures, by the checksums of IP, TCP, UDP and ICMP, and by the addresses of
 Ethernet, which differ on no cable.
 
 A packet that has not left its machine may have the sum of its pseudo-header alone in the place of

@@ -16,7 +16,7 @@ Place = tuple[str, str]
 
 
 class DeviceRecord:
-    """What a device left behind, as the `load` of its `record.py` reads it (mechanisms/devices)."""
+    """The record of a device, as the `load` of its `record.py` reads it (mechanisms/devices)."""
 
     @property
     def dropped_packets(self) -> Mapping[str, Bools]:

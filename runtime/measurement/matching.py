@@ -61,7 +61,7 @@ Order = Literal["all", "flows", "mixed"]
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Which packets were found again.
+    """Packets of one capture that were found again in another.
 
     found: shape (upstream,), index of the same packet downstream, or -1. pending: those not
     found that were still in transit when the capture ended. lost: the others that were not

@@ -171,7 +171,7 @@ def parse(data: bytes, headers: Headers = MappingProxyType({}), summed: bool = F
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What informs a sender of congestion, besides the columns of `Packets`.
+    """The bits that inform a sender of congestion, besides the columns of `Packets`.
 
     marked: whether each packet has the mark CE (RFC 3168), shape (packets,). block_of, block_first,
     block_last: blocks [first, last) that packets acknowledge selectively (RFC 2018), shape

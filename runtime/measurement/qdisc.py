@@ -2,7 +2,7 @@
 
 Every qdisc prints the same head (kind, handle, parent, dev) and the same basic counters; what
 differs between kinds and versions of iproute2 is in options and extra statistics, of which only the
-burst of a tbf is needed.
+burst of a tbf is needed here.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from fairc.cell.radio import DISCIPLINES
 
 from .artefacts import ArtefactError, Artefacts
 
@@ -28,7 +26,7 @@ class Counters:
     parent: handle of the class that it is attached to, empty for a root. requeues: for netem,
     packets that skipped the delay. drops: without acknowledgements that CAKE's filter removed.
     burst_bytes: for a token bucket, what it holds; 0 for others.
-    options, thinned: of disciplines of radio links, and the acknowledgements that one kept out.
+    entry: all that it shows.
     """
 
     kind: str
@@ -41,8 +39,7 @@ class Counters:
     backlog_packets: int
     requeues: int = 0
     burst_bytes: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    thinned: int = 0
+    entry: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def load(artefacts: Artefacts, name: str) -> dict[Interface, tuple[Counters, ...]]:
@@ -82,8 +79,7 @@ def _counters(entry: Mapping[str, Any]) -> Counters:
         backlog_packets=_number(entry, "qlen"),
         requeues=_number(entry, "requeues"),
         burst_bytes=_bucket(entry),
-        options=entry.get("options", {}) if entry["kind"] in DISCIPLINES else {},
-        thinned=_number(entry, "thinned"),
+        entry=entry,
     )
 
 

@@ -23,7 +23,7 @@ from .changes import NEAR_S, AppliedChange, History
 from .checksums import BROKEN
 from .frame_times import divided_ns, multiplied_ns
 from .matching import Matching, Order, lines, match
-from .media import Aggregates, aggregates, thinned
+from .media import Aggregates, model_of
 from .paths import Paths, Place
 from .processing import NONE, Processing
 from .replay import DropTail
@@ -36,17 +36,18 @@ Qdiscs = Mapping[Place, tuple[qdisc.Counters, ...]]
 
 @dataclass(frozen=True)
 class QueueRecord:
-    """What passed one queue, from before the epoch to the end; all frames, not only the flows'.
+    """The record of one queue: what passed it, from before the epoch to the end; all frames, not
+    only the flows'.
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets reach the queue
     unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what
     depends on their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket
     holds, 0 for a shaper without one. epoch_ns: zero of `*_s`.
-    thinned: acknowledgements that came and were not to enter, which are not among `entered`; None:
-    all were. late_s: how much later than it left a frame may come to the link itself: its host's
-    processing. strays: how many frames came as routes changed and did not leave by this queue; it
-    dropped them, or they went another way.
+    kept_out: packets that came and that the medium was not to let in, which are not among
+    `entered`; None: it lets all in. late_s: how much later than it left a frame may come to the
+    link itself: its host's processing. strays: how many frames came as routes changed and did not
+    leave by this queue; it dropped them, or they went another way.
     """
 
     place: Place
@@ -60,7 +61,7 @@ class QueueRecord:
     blind: bool
     bucket_bytes: int
     epoch_ns: int
-    thinned: pcap.Packets | None = None
+    kept_out: pcap.Packets | None = None
     late_s: float = 0.0
     strays: int = 0
 
@@ -97,7 +98,9 @@ class QueueRecord:
         arrival_s = np.where(np.isnan(self.arrival_s), -np.inf, self.arrival_s)
         first_ns = int(left_ns[0]) if len(left_ns) else 0
         arrival_ns = np.round(np.maximum(arrival_s, first_ns * 1e-9 - 3600) * 1e9).astype(np.int64)
-        return aggregates(shaper.medium, self.history, arrival_ns, left_ns, self.left.frame_bytes)
+        return model_of(shaper.medium).aggregates(
+            shaper.medium, self.history, arrival_ns, left_ns, self.left.frame_bytes
+        )
 
     @cached_property
     def left_s(self) -> Floats:
@@ -480,8 +483,8 @@ def _queue(
     entered, unsure = entered.select(bound | unsure), unsure[bound | unsure]
     medium = interface.shaper.medium
     kept_out = None
-    if medium is not None and medium.thin is not None:
-        removed = thinned(entered, medium.thin)
+    removed = None if medium is None else model_of(medium).kept_out(medium, entered)
+    if removed is not None:
         entered, kept_out = entered.select(~removed), entered.select(removed)
         unsure = unsure[~removed]
     left, delivered = at("exit"), at("delivered")
@@ -516,7 +519,7 @@ def _queue(
         blind=blind,
         bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
         epoch_ns=epoch_ns,
-        thinned=kept_out,
+        kept_out=kept_out,
     )
 
 

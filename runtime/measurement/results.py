@@ -53,7 +53,7 @@ def replaced(values: Iterable[MetricValue], new: Iterable[MetricValue]) -> tuple
 
 
 class FlowResult(Model):
-    """What one flow did; times in s after the epoch, goodput in bit/s of application bytes.
+    """The results of one flow; times in s after the epoch, goodput in bit/s of application bytes.
 
     given_up: connections that ended by themselves, with the time and the reason.
     rate_from_s, rate_until_s: the time that `goodput_bps` is over; None where there is none.
@@ -94,8 +94,8 @@ class FlowCondition(Model):
 
 
 class FlowLimit(Model):
-    """What held a flow back for a share of its time: a value of the metric `limited` without its
-    name.
+    """A limit that held a flow back for a share of its time: a value of the metric `limited`
+    without its name.
     """
 
     flow: str

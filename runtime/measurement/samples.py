@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What the sender knew about its connections, each column of shape (samples,), in order of
+    """The sender's view of its connections, each column of shape (samples,), in order of
     time.
 
     connection: number of the connection. t_s: after the epoch. in_flight_packets: sent, neither

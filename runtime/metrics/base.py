@@ -20,7 +20,7 @@ UNSEEN = "the bottleneck is on the server itself, so packets are not seen before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
-    """How a value is presented; the defaults suit most. Other values are named in full.
+    """The presentation of a value; the defaults suit most. Other values are named in full.
 
     title: its name on a page, with its scope in brackets; empty: its full name.
     rank: its place among the values of a page, the smallest first.
@@ -149,7 +149,7 @@ Compute = Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Solo:
-    """What a flow has in a baseline. value: None: nothing counts. reason: why it has no number."""
+    """Value of a flow in a baseline. value: None: nothing counts. reason: why it has no number."""
 
     value: MetricValue | None
     reason: str = ""
@@ -157,7 +157,7 @@ class Solo:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a value follows from: a cell and its baselines.
+    """The inputs of a value: a cell and its baselines.
 
     value: what is compared. flows: whose; empty: everybody's. own: what the cell has of it by
     itself. beside: what flows have there, beside others, of the metric that it follows from. alone:

@@ -1,4 +1,4 @@
-"""What limits a flow, other than the network and its congestion control, as a share of its time.
+"""Share of its time in which a flow is limited by its ends, not by the network or its CCA.
 
     limited.window_cap  = sum over connections of the time with cwnd >= cap / T
     limited.receiver    = sum over connections of (R(end) - R(begin)) / T

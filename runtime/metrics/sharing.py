@@ -35,7 +35,7 @@ class Competition:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How sessions share: x over the whole competition, shape (n,), and per slot, shape (n, S)."""
+    """Shares of sessions: x over the whole competition, shape (n,), and per slot, shape (n, S)."""
 
     sessions: tuple[FlowRecord, ...]
     time: Competition

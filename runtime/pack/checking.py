@@ -1,5 +1,5 @@
-"""Is a pack what it says? Without trusting it: the plan compiled again, everything derived rebuilt,
-cells run again.
+"""Checks of a pack, without trusting it: the plan is compiled again, everything derived is rebuilt,
+cells are run again.
 
 A pack is data. Its programs, binaries and images are compared with what this installation has, and
 never run; what is run is compiled here from the pack's spec, on an engine in virtual time. Cells

@@ -1,4 +1,4 @@
-"""Is a file of a pack what follows from its cells?
+"""Comparison of a file of a pack with what follows from its cells.
 
 Equal bytes, or equal content where libraries write other bytes.
 """

@@ -385,7 +385,7 @@ def of_results(plan: Plan, results: Iterable[tuple[Cell, CellResult]]) -> Iterat
 
 @dataclass(slots=True)
 class Omissions:
-    """What the values of a sample leave out: things that had not ended, and repetitions without a
+    """The values that a sample leaves out: things that had not ended, and repetitions without a
     value.
 
     censored, started: of all repetitions together. endless, undefined: why a repetition has no

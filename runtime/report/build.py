@@ -15,7 +15,7 @@ from fairc.runtime.host import faults
 from fairc.runtime.store.occupant import PARTIAL
 from fairc.runtime.store.tables import TableError
 
-from . import latex, page, tabular
+from . import latex, page
 from .answer import answer
 from .explore import explored
 from .export import sheets
@@ -24,7 +24,7 @@ from .key_figures import with_picture
 from .place import FOLDER, PAGE, WHOLE, made_of, made_of_all, record_of_all
 from .render import Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
-from .sheet import Sheet
+from .sheet import Sheet, as_csv
 from .summary import Results, choose
 from .warmup import warmup_sheet
 
@@ -130,7 +130,7 @@ def _pdf(report: _Report) -> list[Path]:
 
 
 def _csv(report: _Report) -> list[Path]:
-    return _tables(report, "csv", tabular.as_csv)
+    return _tables(report, "csv", as_csv)
 
 
 def _tex(report: _Report) -> list[Path]:

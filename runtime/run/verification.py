@@ -1,4 +1,5 @@
-"""Is a run directory what was written, and all that its plan declares? If not, what repairs it?
+"""Verification of a run directory: it is what was written, and all that its plan declares; else,
+what repairs it.
 
 What can be computed is computed: tables from the cells, and results from raw artefacts
 (runtime/run/repair.py). Pages and figures are compared with their recorded hashes.

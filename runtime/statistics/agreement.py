@@ -24,7 +24,7 @@ AGREE, DIFFER, OPEN = VERDICTS = ("agree", "differ", "cannot tell")
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether two samples agree: shift of the second against the first, margin >= 0, and why."""
+    """The agreement of two samples: shift of the second against the first, margin >= 0, and why."""
 
     verdict: Verdict
     shift: Estimate

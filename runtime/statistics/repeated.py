@@ -26,8 +26,8 @@ OF_MEANS = "no interval of a mean is valid where the values decide how many ther
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """How often a run repeats: a fixed number of times (both None), or from `least` to `most`
-    times.
+    """The number of repetitions of a run: a fixed number of times (both None), or from `least` to
+    `most` times.
     """
 
     least: int | None = None

@@ -21,7 +21,7 @@ Kind = Literal["identical", "same", "different", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is known about two samples.
+    """The comparison of two samples.
 
     kind: identical: the same numbers in the same order. different: the test rejects, or neither
     sample varies and they are not equal. undecided: too few values for any outcome to be

@@ -1,5 +1,4 @@
-"""Is what is stored as it was written? The records (`files.json`) of a run directory and of its
-cells tell.
+"""Comparison of stored files with the records (`files.json`) of a run directory and of its cells.
 
     cells/KEY/files.json   every file of the cell, and what is known of its run
     RUN/files.json         plan, cells, lock, spec, tables, figures and report

@@ -1,4 +1,4 @@
-"""Is a stored result that of its cell? Cell, key, folder and result have to agree."""
+"""Identity of stored results: cell, key, folder and result have to agree."""
 
 from __future__ import annotations
 

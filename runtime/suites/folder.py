@@ -68,7 +68,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What a suite decides.
+    """A criterion that a suite decides.
 
     members: whose claims decide it. claims: their texts; empty: all of these members. reason: why
     nothing decides it; then it has no members.

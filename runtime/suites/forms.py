@@ -1,4 +1,4 @@
-"""How a suite stands, for people and programs: a page, Markdown, JUnit XML, Bencher's JSON."""
+"""Reports of a suite: a page, Markdown, JUnit XML, Bencher's JSON."""
 
 from __future__ import annotations
 

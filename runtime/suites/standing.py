@@ -1,4 +1,4 @@
-"""How the criteria of a suite stand, from the claims of its members' run directories.
+"""Verdicts on the criteria of a suite, from the claims of its members' run directories.
 
 A run of a suite with one value for each parameter is a variant, with a folder of its own:
 
@@ -55,7 +55,7 @@ CHANGED = "the suite, or what it sets, has changed since its run: run it again"
 
 
 class MemberRun(Model):
-    """How a member went when the suite was run last. made_of: as `stamp` returns."""
+    """The last run of a member. made_of: as `stamp` returns."""
 
     status: Literal["run", "not applicable", "broken"]
     reason: Text
@@ -63,7 +63,7 @@ class MemberRun(Model):
 
 
 class State(Model):
-    """What is kept of a variant; settings: the values of all parameters."""
+    """The stored state of a variant; settings: the values of all parameters."""
 
     suite: Text
     settings: dict[str, Text]

@@ -4,7 +4,8 @@ A check is a function of a measurement that yields findings; the gravest one dec
 rules are those of measurement.md, named in each check. A new check goes into the module of its
 subject and into CHECKS:
 
-service     the bottleneck's rate while packets wait; shaper and changes on time
+service     the bottleneck's rate while packets wait; shaper and changes on time; the checks
+            of mechanisms of links
 delay       base RTT, jitter
 loss        random losses; drops where there should be none
 order       the queue's order, copies, and packets that overtake others
@@ -15,7 +16,6 @@ counters    a cell without captures: what its verdict rests on
 endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
-radio       aggregates, slots and repairs against reference models; thinned acknowledgements
 processing  the time that hosts take per packet; the transmitters of links
 schedule    programs on time
 guest       CPU load, the script's notes
@@ -48,11 +48,11 @@ from .marking import code_points, marking
 from .options import least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
 from .processing import processing, transmission
-from .radio import media, repairs
 from .schedule import schedule
 from .service import (
     bucket_depths,
     changes,
+    links,
     outdated,
     overrun,
     service_rate,
@@ -67,10 +67,9 @@ CHECKS: tuple[Check, ...] = (
     service_rate,
     overrun,
     bucket_depths,
-    media,
+    links,
     base_rtt,
     random_delay,
-    repairs,
     processing,
     transmission,
     random_loss,

@@ -151,7 +151,7 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         latest_s = np.maximum.accumulate(arrived_s[order])
         for number, planned in history.impairments():
             if planned is None or planned.repair is not None:
-                continue  # `radio.repairs` judges the latter
+                continue  # the repair judges the latter
             first = begins[number]
             ours = order[first : begins[number + 1]]
             # Packets that skipped the delay are counted elsewhere.

@@ -71,7 +71,7 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
     for (node, name), interface in sorted(measurement.paths.interfaces.items()):
         shaper = interface.shaper
         if shaper is None or shaper.transmitter is None or shaper.medium is not None:
-            continue  # `media` judges those
+            continue  # the medium judges those
         place, limit = (node, name), None
         if shaper.transmitter == "hop":
             onward = measurement.paths.onward(place)

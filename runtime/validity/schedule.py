@@ -164,16 +164,14 @@ def ways(
 
 
 def held_s(measurement: Measurement, places: Sequence[Place]) -> float:
-    """Return how long radio links may hold a packet back, s: until an aggregate closes, or for a
-    slot, and while it is sent again.
-    """
+    """Return how long media may hold a packet back, and repairs, s."""
     paths = measurement.paths
     shapers = (paths.interfaces[place].shaper for place in places)
     media = (shaper.medium for shaper in shapers if shaper is not None)
     waits_ns = sum(medium.longest_ns for medium in media if medium is not None)
     repairs = ([state.repair for state in paths.states(place)] for place in places)
     tries_ns = sum(
-        max((repair.tries * repair.wait_ns for repair in some if repair is not None), default=0)
+        max((repair.longest_ns for repair in some if repair is not None), default=0)
         for some in repairs
     )
     return (waits_ns + tries_ns) * NS

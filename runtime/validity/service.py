@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairc import mechanisms
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS, bucket_bytes
 from fairc.compiler.plan import OUTDATED
 from fairc.runtime.engines import entering
@@ -51,8 +52,14 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _shaped(measurement: Measurement) -> Iterator[QueueRecord]:
-    """Yield the queues in front of shapers; `radio.media` recomputes when others send."""
+    """Yield the queues in front of shapers; media have checks of their own."""
     return (queue for queue in measurement.seen_queues if queue.aggregates is None)
+
+
+def links(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what the `check.py` of each mechanism of links finds."""
+    for found in mechanisms.load("links", "check"):
+        yield from found.check(measurement)
 
 
 def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, float]:

@@ -296,6 +296,72 @@ experiment sieved {
   measure = [goodput]
 }
 """
+LINK = '''"""Declaration of `patient`: losses are made good at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairc.cell.medium import Repair
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_SWITCH
+from fairc.mechanisms.links.link import LinkMechanism, LinkSettings
+
+from .cell import Patient
+
+PATIENT = Parameter("patient", A_SWITCH, "losses are made good", "off")
+
+
+def repair(settings: LinkSettings) -> tuple[Repair, Parameter[Any]] | None:
+    return (Patient(), PATIENT) if settings.given(PATIENT) else None
+
+
+DECLARATION = LinkMechanism(
+    keys=(PATIENT,),
+    medium=lambda settings: None,
+    repair=repair,
+    features=(),
+    required=lambda medium, repair: iter(()),
+)
+'''
+LINK_PART = '''"""The part of a plan that is `patient`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fairc.cell.batch import duration
+from fairc.cell.medium import REPAIR_KINDS, Repair
+
+
+@REPAIR_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patient(Repair):
+    module: ClassVar[str] = "netem"
+
+    kind: Literal["patient"] = "patient"
+
+    @property
+    def longest_ns(self) -> int:
+        return 0
+
+    def lost(self, loss: float) -> float:
+        return 0.0
+
+    def words(self, limit_packets: int, delay_ns: int, loss: float, seed: int | None) -> str:
+        return f"netem limit {limit_packets} delay {duration(delay_ns)} seed {seed or 1}"
+'''
+REPAIRED = """fexp 1
+experiment repaired {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with {
+    link left -> right { loss = 5%  patient = on }
+  }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput, loss_rate]
+}
+"""
 ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
 
 from __future__ import annotations
@@ -430,6 +496,15 @@ TOYS = {
             )
         },
     ),
+    "mechanism of links": Toy(
+        "patient",
+        {
+            "mechanisms/links/NAME/__init__.py": '"""`patient`: losses are made good."""\n',
+            "mechanisms/links/NAME/declaration.py": LINK,
+            "mechanisms/links/NAME/cell.py": LINK_PART,
+        },
+        {"mechanisms/__init__.py": (('("radio",)', '("radio", "patient")'),)},
+    ),
     "engine": Toy(
         "copied",
         {"runtime/engines/NAME.py": ENGINE},
@@ -557,3 +632,13 @@ def test_a_copy_with_a_new_device_runs_it(fairc: Callable[..., str], tmp_path: P
     (tmp_path / "sieved.fexp").write_text(SIEVED)
     assert "1 valid" in (said := fairc("run", "sieved.fexp", "-o", "run", "--engine", "uml")), said
     assert '"kind":"sieve"' in (tmp_path / "run/cells.jsonl").read_text()
+
+
+@pytest.mark.full
+def test_a_copy_with_a_new_mechanism_of_links_runs_it(
+    fairc: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "repaired.fexp").write_text(REPAIRED)
+    said = fairc("run", "repaired.fexp", "-o", "run", "--engine", "uml")
+    assert "1 valid" in said, said
+    assert '"kind":"patient"' in (tmp_path / "run/cells.jsonl").read_text()

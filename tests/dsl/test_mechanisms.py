@@ -16,6 +16,7 @@ import pytest
 from trees import tree_of
 
 from fairc.cell.devices import DEVICE_KINDS
+from fairc.cell.medium import MEDIUM_KINDS, REPAIR_KINDS
 from fairc.cell.queues import QUEUE_KINDS
 from fairc.cell.workloads import WORKLOAD_KINDS
 from fairc.mechanisms import MECHANISMS
@@ -25,11 +26,11 @@ CORE = ("cell", "dsl", "words", "compiler", "runtime", "fairc/cli")
 NAMES = {path.parent.name for path in (ROOT / "mechanisms").glob("*/*/cell.py")}
 CLASSES = {
     kind.__name__
-    for kind in (*QUEUE_KINDS, *WORKLOAD_KINDS, *DEVICE_KINDS)
+    for kinds in (QUEUE_KINDS, WORKLOAD_KINDS, DEVICE_KINDS, MEDIUM_KINDS, REPAIR_KINDS)
+    for kind in kinds
     if kind.__module__.startswith("fairc.mechanisms.")
 }
 STAYING = {
-    "cell/batch.py": {"dualpi2"},  # what the endpoints' program adds instead of tc
     "compiler/engines.py": {"module", "program"},  # what an engine lacks, by the word for it
     "words/ccas/module.py": {"module"},  # the CCA of this name
     "runtime/uml/confinement.py": {"program"},  # a path
@@ -46,7 +47,7 @@ STAYING = {
     "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
-DEVICES = NAMES & set(MECHANISMS["devices"])
+DEVICES = NAMES & {*MECHANISMS["devices"], *MECHANISMS["links"]}
 """Those whose names no identifier of the core has in it; a queue's is often a plain word."""
 EVERYDAY = {"file", "load", "requests"}
 """Names that mean something else as well: as words they say nothing, in imports they do."""
@@ -57,6 +58,7 @@ REMOVED = {
         *("program", "requests", "video"),
     ),
     "devices": ("pep", "policer"),
+    "links": ("radio",),
 }
 
 SPEC = """fexp 1
@@ -201,6 +203,13 @@ def test_the_core_does_without_them(program: Path, tmp_path: Path) -> None:
     assert "cell/queues_codel.py" in files
     gone = {f"cell/{family}_{name}.py" for family, names in REMOVED.items() for name in names}
     assert not gone.intersection(files)
+
+
+def test_keys_of_a_removed_one_are_unknown(program: Path, tmp_path: Path) -> None:
+    link = "with { link left -> right { release = batch(size: 4pkt) } }\n  flow"
+    (tmp_path / "batch.fexp").write_text(SPEC.replace("flow", link, 1))
+    done = run(program, tmp_path, "batch.fexp")
+    assert "has no key `release`" in done.stderr
 
 
 def test_a_removed_one_is_unknown(program: Path, tmp_path: Path) -> None:

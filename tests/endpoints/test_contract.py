@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,23 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "docs/reference/endpoints-protocol.md"
 BY = r"(?:quic-|web-|udp-)?(?:server|client)|both|capture|all"
-ROW = re.compile(rf"\| `(?P<event>[a-z-]+)` \| (?P<by>{BY}) \| `(?P<field>[a-z_]+)` \| .* \|$")
+ROW = re.compile(
+    rf"\| `(?P<event>[a-z-]+)` \| (?P<by>{BY}) \| `(?P<field>[a-z_]+)` \| (?P<type>[^|]*) \| .* \|$"
+)
 
 
-def promised() -> dict[tuple[str, str], set[str]]:
-    """(Event, by whom) -> names of its fields, from the table of the contract: a row for each
-    field.
+def promised() -> dict[tuple[str, str], dict[str, bool]]:
+    """(Event, by whom) -> names of its fields, and whether each is always there, from the table of
+    the contract: a row for each field.
     """
-    fields: dict[tuple[str, str], set[str]] = {}
+    fields: dict[tuple[str, str], dict[str, bool]] = {}
     for row in filter(None, (ROW.match(line) for line in CONTRACT.read_text().splitlines())):
-        fields.setdefault((row["event"], row["by"]), set()).add(row["field"])
+        always = "may be absent" not in row["type"]
+        fields.setdefault((row["event"], row["by"]), {})[row["field"]] = always
     return fields
 
 
-def fields_of(event: str, transport: str, side: str) -> set[str]:
+def fields_of(event: str, transport: str, side: str) -> Mapping[str, bool]:
     """What is promised of an event of a role: by the row of the role itself, if it has one."""
     rows = promised()
     by = next(by for by in (f"{transport}-{side}", side, "both", "all") if (event, by) in rows)
@@ -100,8 +103,8 @@ def test_every_event_has_the_fields_that_are_promised(
     for side, events in (("server", server), ("client", client)):
         for event in events:
             fields = fields_of(event["event"], transport, side)
-            # Why a connection ended by itself, which none of these does.
-            assert set(event) == {"t_ns", "event", *fields} - {"reason"}
+            always_there = {name for name, always in fields.items() if always}
+            assert {"t_ns", "event", *always_there} <= event.keys() <= {"t_ns", "event", *fields}
             seen.add(event["event"])
     assert always <= seen
 

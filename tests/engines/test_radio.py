@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from fairc.cell.radio import Arq, times_ns
 from fairc.cell.workloads import Distribution
 from fairc.compiler import Cell
+from fairc.mechanisms.links.radio.cell import Arq, RadioMedium, times_ns
+from fairc.mechanisms.links.radio.check import media
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.validity.radio import media
 
 SPEC = """fexp 1
 experiment radio {
@@ -203,8 +203,8 @@ def test_one_of_n_acknowledgements_passes(measured: Measurement, folder: Path) -
     found = json.loads((folder / "qdisc-after.json").read_text())["o"]
     (root,) = [each for each in found if each["dev"] == "o-eth1" and "root" in each]
     assert root["kind"] == "radio"
-    assert queue.thinned is not None
-    assert root["thinned"] == len(queue.thinned) > 1000
+    assert queue.kept_out is not None
+    assert root["thinned"] == len(queue.kept_out) > 1000
     assert root["untracked"] == 0
     flow = next(f for f in measured.flows if f.name == "thinned")
     data = int((flow.left & (queue_of(measured, "thinned").left.payload_bytes > 0)).sum())
@@ -217,11 +217,12 @@ def test_another_medium_makes_the_cell_invalid(measured: Measurement) -> None:
     changed = []
     for queue in measured.queues:
         shaper = queue.interface.shaper
-        if shaper is None or shaper.medium is None or shaper.medium.hold is None:
+        medium = None if shaper is None else shaper.medium
+        if shaper is None or not isinstance(medium, RadioMedium) or medium.hold is None:
             changed.append(queue)
             continue
         longer = Distribution(kind="constant", parameters={"value": 4.1e-3})
-        medium = dataclasses.replace(shaper.medium, hold=longer)
+        medium = dataclasses.replace(medium, hold=longer)
         interface = dataclasses.replace(
             queue.interface, shaper=dataclasses.replace(shaper, medium=medium)
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairc.cell.radio import Arq
+from fairc.mechanisms.links.radio.cell import Arq
+from fairc.mechanisms.links.radio.check import tries
 from fairc.runtime.validity.losses import LossCount
-from fairc.runtime.validity.radio import tries
 
 WAIT_S = 0.002
 PROCESSING_S = 10e-6

@@ -179,14 +179,6 @@ def test_the_factor_is_of_all_loads_of_a_unit(subject: Subject) -> None:
     assert _scale(_curves(run, {h2})) is None
 
 
-def test_autocorrelation_has_a_panel_for_each_configuration(subject: Subject) -> None:
-    drawing = asked(subject, 4)
-    assert isinstance(drawing, Drawing)
-    # 8 configurations with 7 or 8 values: one lag each.
-    assert "of the 7 to 8 values" in drawing.caption
-    assert "of 8 are beyond it, 0.4 would be expected by chance" in drawing.caption
-
-
 def test_loads_measured_and_in_theory(subject: Subject) -> None:
     sheet = loads.by_default(subject)
     names = [name for name, _ in sheet.head]

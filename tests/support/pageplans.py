@@ -49,9 +49,6 @@ FIGURES = (
         where=SECOND,
     ),
     FigureRequest(kind="sequence", metric="sequence", options={"by": "http"}, where=SECOND),
-    FigureRequest(
-        kind="autocorrelation", metric="plt", options={"facet": ("access", "http")}, where=SECOND
-    ),
 )
 
 

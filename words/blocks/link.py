@@ -9,16 +9,14 @@ from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.links import Ecn
 from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.links.registry import LINKS
 from fairc.mechanisms.queues.registry import A_QUEUE
-from fairc.words.arq import A_REPAIR
-from fairc.words.batch import A_RELEASE
 from fairc.words.dscp import A_CODE_POINT
 from fairc.words.framing import A_FRAMING
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.reorder import A_REORDERING
-from fairc.words.thin import A_THINNING
 from fairc.words.trace import A_LINK_RATE, Traced
 
 RATE = Parameter("rate", A_LINK_RATE, "rate on the wire", otherwise="not limited")
@@ -55,10 +53,7 @@ DSCP = Parameter(
     "behind the queue, every packet gets this code point; `cs0` washes them",
     otherwise="packets keep theirs",
 )
-RELEASE = Parameter("release", A_RELEASE, "packets leave the queue in aggregates", "none")
-ACKS = Parameter("acks", A_THINNING, "fewer acknowledgements in front of the queue", "all")
 FRAMING = Parameter("framing", A_FRAMING, "what is added to packets on the wire", "linux")
-REPAIR = Parameter("repair", A_REPAIR, "lost transmissions are sent again", "none")
 
 LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
@@ -67,6 +62,7 @@ LINK: Registry[Parameter[Any]] = Registry(
         *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, CORRUPT, MTU),
         *(device.key for device in DEVICES),
         *(ECN, DSCP, TRANSMIT),
-        *(RELEASE, REPAIR, ACKS, FRAMING),
+        *(key for each in LINKS for key in each.keys),
+        FRAMING,
     ],
 )

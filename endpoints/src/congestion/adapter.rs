@@ -152,28 +152,33 @@ impl Idleness {
 
 /// What an algorithm thinks of the path, as samples show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Model {
     /// The rate at which it is paced, bit/s; None: at quinn's. Samples have a field for either.
     #[serde(skip)]
     pub pacing_bps: Option<u64>,
-    /// The state or phase that it is in.
+    /// The state or phase that it is in: `slow_start` and `congestion_avoidance` of `cubic`, `reno`
+    /// and `prague`; `css` of the first two with `HyStart++`, and `reconnaissance`, `unvalidated`,
+    /// `validating` and `safe_retreat` while they resume; `recovery` of `prague`; those of `bbr`
+    /// (`startup`, `drain`, `probe_bw`, `probe_rtt`) and `bbr3`; `slow_start`, `default` and
+    /// `competitive` of `copa`.
     pub state: &'static str,
-    /// Cycles of probing for bandwidth so far.
+    /// Cycles of probing for bandwidth so far; of `bbr` and `bbr3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u64>,
-    /// Estimated bandwidth, bit/s.
+    /// Estimated bandwidth, bit/s; of `bbr` and `bbr3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bw_bps: Option<u64>,
-    /// Estimated round-trip propagation delay, us.
+    /// Estimated round-trip propagation delay, us; of `bbr`, `bbr3` and `copa`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_min_rtt_us: Option<u64>,
-    /// Long-term bound of the bytes in flight; None: there is none.
+    /// Long-term bound of the bytes in flight, of `bbr3`; None: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflight_longterm_bytes: Option<u64>,
-    /// Short-term bound of the bytes in flight; None: there is none.
+    /// Short-term bound of the bytes in flight, of `bbr3`; None: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflight_shortterm_bytes: Option<u64>,
-    /// Moving average of the share of packets that were marked, millionths.
+    /// Moving average of the share of packets that were marked, millionths; of `prague`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_ppm: Option<u64>,
 }

@@ -11,6 +11,7 @@ const MOST: usize = 100_000;
 
 /// The description on the command line: where the network is written.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NetworkFile {
     /// Path of a JSON file.
@@ -20,6 +21,7 @@ pub struct NetworkFile {
 
 /// A network: nodes, and the cables between them.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// The nodes.
@@ -30,6 +32,7 @@ pub struct Network {
 
 /// A node.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NetworkNode {
     /// Its name.
@@ -37,6 +40,7 @@ pub struct NetworkNode {
     pub name: String,
     /// Kernel options and their values, in order.
     #[serde(deserialize_with = "texts_in_order")]
+    #[cfg_attr(test, schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub sysctls: Vec<(String, String)>,
     /// Lines as of `ip -batch`.
     pub ip: Vec<String>,
@@ -48,6 +52,7 @@ pub struct NetworkNode {
 
 /// A cable: its two ends.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cable {
     /// One of them.
@@ -58,6 +63,7 @@ pub struct Cable {
 
 /// One end of a cable.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NetworkEnd {
     /// Its node.
@@ -67,11 +73,13 @@ pub struct NetworkEnd {
     pub interface: String,
     /// Its MAC address.
     #[serde(deserialize_with = "address")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub mac: [u8; 6],
 }
 
 /// What standard input asks for.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Order {
     /// Carry out changes at a time.
@@ -87,6 +95,7 @@ pub enum Order {
 
 /// A change of links or routes.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The name of a node.

@@ -150,6 +150,7 @@ impl Last {
 
 /// Of the roles `udp-server` and `udp-client`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
     /// Name of the flow: also of the file that the client leaves.
@@ -165,15 +166,19 @@ pub struct Udp {
     /// How many connections there are.
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     connections: u32,
+    /// What each connection moves.
     #[serde(deserialize_with = "described")]
     workload: Workload,
+    /// Limit of the rate of each connection, bit/s of IP; null: none.
     #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
     rate_bps: Option<u64>,
     /// Of the workload for `onoff` and `ping`.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
     packet_bytes: Option<u32>,
+    /// Of the gaps between datagrams, at both ends; null: they do not vary.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
     gaps_seed: Option<u64>,
+    /// Options of the transport: of no use here.
     #[serde(rename = "options")]
     _options: TransportOptions,
     /// When each connection starts, ns after the epoch.
@@ -181,10 +186,11 @@ pub struct Udp {
     /// When to stop, ns after the epoch; None: when the work is done.
     #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
-    /// Of a client alone.
+    /// Of a client alone: time between `progress` events, ns.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     progress_every_ns: Option<i64>,
-    /// Of a client alone.
+    /// Of a client alone: longest time between two reads of its sockets, ns; their memory holds what
+    /// comes until then.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     poll_every_ns: Option<i64>,
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// One line of a role that moves or captures packets. Its name in kebab case is the field `event`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// Server: connections can come.
@@ -100,26 +101,26 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<&'a str>,
     },
-    /// Video client: it plays, for the first time or after a stall.
+    /// Client: the video plays, for the first time or after a stall.
     Playing {
         /// Number of the connection.
         connection: u32,
         /// Playing time that has arrived and not been shown, s.
         buffered_s: f64,
     },
-    /// Video client: it stalls.
+    /// Client: the video stalls.
     Stalled {
         /// Number of the connection.
         connection: u32,
         /// Playing time that has arrived and not been shown, s.
         buffered_s: f64,
     },
-    /// Video client: the end of the video has been shown.
+    /// Client: the end of the video has been shown.
     Played {
         /// Number of the connection.
         connection: u32,
     },
-    /// Requests client: all bytes of a request have arrived.
+    /// Client: all bytes of a request have arrived.
     Fetched {
         /// Number of the stream.
         connection: u32,
@@ -132,7 +133,7 @@ pub enum Event<'a> {
         /// When the first data came, ns after the epoch.
         first_byte_ns: i64,
     },
-    /// Requests client: the flow was stopped while this request was under way, or its connection
+    /// Client: the flow was stopped while this request was under way, or its connection
     /// ended by itself.
     Unfinished {
         /// Number of the stream.
@@ -149,7 +150,7 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<&'a str>,
     },
-    /// Requests server: what a stream came to.
+    /// Server: what a stream came to.
     Served {
         /// Number of the stream.
         connection: u32,
@@ -222,6 +223,7 @@ pub enum Event<'a> {
 
 /// One line of the monitor: CPU time of the machine since the line before, all CPUs together.
 #[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Time that the CPUs were not idle, ns.
     pub busy_ns: i64,

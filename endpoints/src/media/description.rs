@@ -19,6 +19,7 @@ pub const LARGEST_FRAME: i64 = 1 << 24;
 
 /// What carries the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// Packets of RTP.
@@ -31,6 +32,7 @@ pub enum Transport {
 
 /// Which end this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// It waits for the client.
@@ -52,6 +54,7 @@ impl Side {
 
 /// What has a stream of QUIC of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Streams {
     /// Nothing: packets go in datagrams (RFC 9221).
@@ -64,6 +67,7 @@ pub enum Streams {
 
 /// What goes first of all that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// Audio, then what was captured first.
@@ -76,6 +80,7 @@ pub enum Priority {
 
 /// A video and its encoder.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Video {
     /// Bytes of frames per second, as bit/s: what a fixed encoder has, and the most of any other.
@@ -106,6 +111,7 @@ pub struct Video {
 
 /// Of both roles.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Media {
     /// Name of the flow: also of the files that the ends leave.

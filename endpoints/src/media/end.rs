@@ -38,8 +38,9 @@ pub enum Due {
 
 /// An event that only media have.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
-enum MediaEvent<'a> {
+pub(crate) enum MediaEvent<'a> {
     /// Its file of frames is whole.
     Framed {
         /// Name of the file.

@@ -6,9 +6,9 @@
 //! controller for media over UDP would read the packet numbers of `wire::Part::packet`, which count
 //! all packets of an end, and set the rate with `encoder::Encoder::aim`.
 
-mod description;
+pub(crate) mod description;
 mod encoder;
-mod end;
+pub(crate) mod end;
 mod quic;
 mod record;
 mod tcp;

@@ -15,9 +15,10 @@ const MAX_WINDOW: i64 = 1 << 30;
 
 /// Of the roles `pep-terminal` and `pep-gateway`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pep {
-    /// For people who look at a process list.
+    /// Name of the proxies, for people who look at a process list.
     #[serde(rename = "flow", deserialize_with = "text")]
     _flow: String,
     /// Ports of servers whose connections are split.
@@ -26,7 +27,9 @@ pub struct Pep {
     /// The terminal's end of the middle connections.
     #[serde(rename = "terminal_address")]
     pub terminal: Ipv4Addr,
+    /// The gateway's end of the middle connections.
     gateway_address: Ipv4Addr,
+    /// Its port.
     #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     port: u16,
     /// Congestion control of the middle connections, by the kernel's name.

@@ -5,6 +5,7 @@ use std::net::SocketAddrV4;
 
 /// One line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum PepEvent<'a> {
     /// All middle connections of the pool are open.
@@ -40,6 +41,7 @@ pub enum PepEvent<'a> {
 
 /// How middle connections begin, read back from the sockets; of all that are open the least.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ready<'a> {
     /// How many are open.
     pub connections: usize,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an empty bucket does: the probability of a drop against the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Harshness {
     /// Grows from 0 to 1 as the level goes from 0 to minus the depth.
@@ -17,6 +18,7 @@ pub enum Harshness {
 
 /// When a re-echo takes its token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Charge {
     /// Once the packet has been forwarded; a packet that is dropped takes none.
@@ -65,6 +67,7 @@ pub struct Bucket {
 
 /// What a bucket did with a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Decision {
     /// Whether the packet is dropped.
     pub dropped: bool,

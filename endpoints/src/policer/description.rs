@@ -18,9 +18,10 @@ const MAX_MTU: i64 = 9_200;
 
 /// Of role `policer`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
-    /// For people who look at a process list.
+    /// Its name, for people who look at a process list.
     #[serde(rename = "policer", deserialize_with = "text")]
     _name: String,
     /// Where packets come in that are policed.
@@ -29,9 +30,13 @@ pub struct Policer {
     /// Where those leave that are forwarded, and where their acknowledgements come in.
     #[serde(deserialize_with = "text")]
     pub egress: String,
+    /// Destination address of frames that leave.
     #[serde(deserialize_with = "mac_address")]
+    #[cfg_attr(test, schemars(with = "String"))]
     next_mac: [u8; 6],
+    /// Source address of frames that leave.
     #[serde(deserialize_with = "mac_address")]
+    #[cfg_attr(test, schemars(with = "String"))]
     own_mac: [u8; 6],
     /// The largest IP packet, bytes.
     #[serde(deserialize_with = "whole::<_, _, LEAST_MTU, MAX_MTU>")]
@@ -39,11 +44,17 @@ pub struct Policer {
     /// Buckets: how many.
     #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUCKETS>")]
     pub buckets: u64,
+    /// Whose packets are policed, and by which bucket.
     policed: Vec<Policed>,
+    /// Fill rate of each bucket, packets/s.
     rate: f64,
+    /// Depth of each bucket, packets.
     depth: f64,
+    /// What an empty bucket does.
     harshness: Harshness,
+    /// When a re-echo takes its token.
     charge: Charge,
+    /// Of its random drops.
     #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
     /// How senders learn of marks.
@@ -60,11 +71,15 @@ pub struct Policer {
 
 /// A server whose connections are policed.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Policed {
+    /// Its address.
     address: Ipv4Addr,
+    /// Its port.
     #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     port: u16,
+    /// The number of its bucket, from 0.
     bucket: u64,
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// One line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum PolicerEvent {
     /// It listens, and forwards what comes.

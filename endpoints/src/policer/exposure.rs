@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 /// How a sender learns of the marks of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Feedback {
     /// Not at all: only losses are exposed.
@@ -19,6 +20,7 @@ pub enum Feedback {
 
 /// What a packet exposes. It carries at most one of them; a loss goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Echo {
     /// It is sent again: a loss, whoever made it.

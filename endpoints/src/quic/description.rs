@@ -23,6 +23,7 @@ const LEAST_IDLE_TIMEOUT_NS: i64 = 1_000_000;
 
 /// Of role `quic-server`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuicServer {
     /// Name of the flow: also of the files that the server leaves.
@@ -67,6 +68,7 @@ pub struct QuicServer {
 
 /// Of role `quic-client`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuicClient {
     /// Name of the flow: also of the file that holds the server's certificate.
@@ -105,10 +107,13 @@ pub struct QuicClient {
 
 /// A congestion controller, as a description names it.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Controller {
+    /// Its name.
     #[serde(deserialize_with = "text")]
     name: String,
+    /// Those of its parameters that are not as by default.
     parameters: Map<String, Value>,
 }
 

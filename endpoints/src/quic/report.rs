@@ -15,6 +15,7 @@ const PACING_GAIN: (u64, u64) = (5, 4);
 
 /// One line of a QUIC role.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum QuicEvent<'a> {
     /// Server: connections can come.
@@ -65,6 +66,7 @@ pub enum QuicEvent<'a> {
 
 /// The congestion control of a QUIC server.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControllerInForce<'a> {
     /// Name of the congestion controller.
     pub cca: &'a str,
@@ -100,23 +102,39 @@ impl<'a> ControllerInForce<'a> {
 
 /// The state of a connection.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sample {
+    /// Number of the connection.
     connection: u32,
+    /// Congestion window.
     cwnd_bytes: u64,
+    /// Slow-start threshold; null before the first reduction.
     ssthresh_bytes: Option<u64>,
+    /// Smoothed round-trip time.
     rtt_us: u64,
+    /// Smallest round-trip time.
     min_rtt_us: u64,
+    /// Largest payload of a datagram, bytes.
     mtu: u16,
+    /// Bytes in flight.
     in_flight_bytes: Option<u64>,
+    /// Payload of datagrams that were sent.
     bytes_sent: u64,
+    /// Packets that were sent.
     packets_sent: u64,
+    /// Packets that were declared lost.
     packets_lost: u64,
+    /// Bytes that were declared lost.
     bytes_lost: u64,
+    /// Congestion events.
     congestion_events: u64,
+    /// Pacing rate.
     pacing_bps: Option<u64>,
-    /// quinn does not say.
+    /// Time for which flow control has limited it: null, quinn does not say.
     flow_limited_us: Option<u64>,
+    /// Whether the application limits it.
     app_limited: Option<bool>,
+    /// Time for which the application has limited it.
     app_limited_us: Option<u64>,
     /// Of controllers that say what they think of the path.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -173,14 +191,44 @@ fn pacing_bps(cwnd_bytes: u64, rtt: Duration) -> Option<u64> {
     bits.checked_mul(1_000_000_000)?.checked_div(ns).and_then(|bps| u64::try_from(bps).ok())
 }
 
+const STACK: &str = "quinn-proto";
+/// Its version in Cargo.lock; the program holds these bytes, and not the file.
+const VERSION: [u8; LOCKED.len()] = {
+    let (mut bytes, mut at) = ([0; LOCKED.len()], 0);
+    while at < bytes.len() {
+        bytes[at] = LOCKED[at];
+        at += 1;
+    }
+    bytes
+};
+const LOCKED: &[u8] =
+    quoted_behind(include_bytes!("../../Cargo.lock"), b"name = \"quinn-proto\"\nversion = \"");
+
+/// What stands behind a text, up to the next quote.
+const fn quoted_behind<'a>(text: &'a [u8], before: &[u8]) -> &'a [u8] {
+    let mut at = 0;
+    loop {
+        let mut same = 0;
+        while same < before.len() && text[at + same] == before[same] {
+            same += 1;
+        }
+        if same == before.len() {
+            break;
+        }
+        at += 1;
+    }
+    let (_, rest) = text.split_at(at + before.len());
+    let mut end = 0;
+    while rest[end] != b'"' {
+        end += 1;
+    }
+    rest.split_at(end).0
+}
+
 /// Name and version of the QUIC stack, as the build locked it.
 #[must_use]
 pub fn stack() -> String {
-    const NAME: &str = "quinn-proto";
-    let lock = include_str!("../../Cargo.lock");
-    let after = lock.split_once(&format!("name = \"{NAME}\"\nversion = \"")).map(|(_, rest)| rest);
-    let version = after.and_then(|rest| rest.split('"').next()).unwrap_or("unknown");
-    format!("{NAME} {version}")
+    format!("{STACK} {}", String::from_utf8_lossy(&VERSION))
 }
 
 #[cfg(test)]

@@ -145,10 +145,31 @@ fn obey(text: &str, nodes: &mut HashMap<String, Node>, log: &mut Log) -> Result<
     Ok(())
 }
 
+/// One line of the role.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
-enum NetworkEvent {
-    Network { took_ns: i64, first: bool, nodes: Object },
-    Changed { spans_ns: Vec<(i64, i64)> },
-    Qdiscs { nodes: Object },
+pub(crate) enum NetworkEvent {
+    /// The network is set up; written at once.
+    Network {
+        /// How long it took.
+        took_ns: i64,
+        /// Whether it runs before all ordinary programs (`SCHED_FIFO`), so that of what is due at
+        /// one time its changes come first.
+        first: bool,
+        /// Name to object: `namespace`, the number of the descriptor that holds it; `sysctls` and
+        /// `offloads` in force; `left`, lines of `qdiscs` that it leaves to `tc`.
+        nodes: Object,
+    },
+    /// An order `change` has been executed; written at once.
+    Changed {
+        /// Of each of `changes`, when it began and when the kernel had executed it, ns of
+        /// `CLOCK_REALTIME`.
+        spans_ns: Vec<(i64, i64)>,
+    },
+    /// The queues have been read; written at once.
+    Qdiscs {
+        /// Name to queues, in the form of `tc -s -j qdisc show`.
+        nodes: Object,
+    },
 }

@@ -30,9 +30,11 @@ fn work(description: &Qdiscs, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Event `qdiscs`: every qdisc of this network namespace.
+/// It has executed its lines.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename = "qdiscs")]
-struct Shown {
+pub(crate) struct Shown {
+    /// The queues of its network namespace, in the form of `tc -s -j qdisc show`.
     qdiscs: Vec<Object>,
 }

@@ -27,6 +27,7 @@ const DESTINATION: usize = 16;
 
 /// What an end does with the bits of ECN of a packet that it puts into another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Copies them (RFC 6040, normal mode).

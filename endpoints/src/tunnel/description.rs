@@ -11,17 +11,22 @@ const MAX_MTU: i64 = 9_200;
 
 /// Of role `tunnel`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tunnel {
-    /// For people who look at a process list.
+    /// Its name, for people who look at a process list.
     #[serde(rename = "tunnel", deserialize_with = "text")]
     _name: String,
     /// Where packets come in, and where they leave.
     #[serde(deserialize_with = "text")]
     pub interface: String,
+    /// Destination address of frames that leave.
     #[serde(deserialize_with = "mac_address")]
+    #[cfg_attr(test, schemars(with = "String"))]
     next_mac: [u8; 6],
+    /// Source address of frames that leave.
     #[serde(deserialize_with = "mac_address")]
+    #[cfg_attr(test, schemars(with = "String"))]
     own_mac: [u8; 6],
     /// Of this end.
     address: Ipv4Addr,
@@ -30,8 +35,10 @@ pub struct Tunnel {
     /// The largest IP packet of the interface, bytes.
     #[serde(deserialize_with = "whole::<_, _, LEAST_MTU, MAX_MTU>")]
     pub mtu: u32,
+    /// What it puts in front of each packet, bytes.
     #[serde(deserialize_with = "whole::<_, _, { LEAST_HEADER_BYTES as i64 }, MAX_MTU>")]
     header_bytes: usize,
+    /// What it does with the bits of ECN of what it carries.
     ecn: Mode,
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// One line.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum TunnelEvent {
     /// It listens, and carries what comes.

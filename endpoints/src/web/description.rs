@@ -15,6 +15,7 @@ use std::net::Ipv4Addr;
 
 /// Of role `web-server`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebServer {
     /// Name of the flow: also of the files that the server leaves.
@@ -36,6 +37,7 @@ pub struct WebServer {
     /// Congestion control of TCP, by the kernel's name.
     #[serde(deserialize_with = "kernel_cca")]
     pub cca: String,
+    /// Congestion controller of QUIC; null: no HTTP/3.
     #[serde(deserialize_with = "or_null")]
     quic: Option<Controller>,
     /// How often a client loads the page.
@@ -43,7 +45,9 @@ pub struct WebServer {
     connections: u32,
     /// Not waited for: clients come when they start.
     starts_ns: Vec<i64>,
+    /// Nothing: loads have no limit of their rate.
     #[serde(deserialize_with = "or_null")]
+    #[cfg_attr(test, schemars(with = "Option<()>"))]
     rate_bps: Option<IgnoredAny>,
     /// Time between samples, ns.
     #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
@@ -52,6 +56,7 @@ pub struct WebServer {
 
 /// Of role `web-client`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebClient {
     /// Name of the flow: also of the file that holds the server's certificate.
@@ -86,6 +91,7 @@ pub struct WebClient {
 
 /// A version of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP/1.1 over TLS over TCP.
@@ -129,8 +135,10 @@ impl Protocol {
 
 /// The workload: a page that is loaded several times.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Loads {
+    /// The kind of workload.
     #[serde(rename = "kind")]
     _kind: Kind,
     /// Which client a load has is decided by who is started.
@@ -140,8 +148,11 @@ pub struct Loads {
     #[serde(rename = "quic_parameters")]
     _quic_parameters: Map<String, Value>,
     /// The page.
+    #[cfg_attr(test, schemars(with = "Vec<super::page::Entry>"))]
     pub page: Page,
+    /// The version of HTTP of each load.
     protocols: Vec<Protocol>,
+    /// The pause before each load, ns.
     idle_ns: Vec<i64>,
     /// A load begins no earlier than this after the start of the flow, times how many came before,
     /// ns.
@@ -153,8 +164,10 @@ pub struct Loads {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum Kind {
+    /// Loads of a page.
     Load,
 }
 

@@ -81,12 +81,16 @@ pub struct Page {
 
 /// An object as a description has it.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Entry {
+pub(super) struct Entry {
+    /// Where it is offered.
     #[serde(deserialize_with = "text")]
     path: String,
+    /// Its MIME type.
     #[serde(rename = "type", deserialize_with = "text")]
     mime: String,
+    /// Its length.
     #[serde(deserialize_with = "whole::<_, _, 1, MOST_BYTES>")]
     bytes: u64,
     /// The position of the object that refers to it; None: it is the document.

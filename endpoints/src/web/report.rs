@@ -8,6 +8,7 @@ use std::net::SocketAddrV4;
 
 /// One line of a web role.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum WebEvent<'a> {
     /// Server: connections can come.
@@ -18,7 +19,8 @@ pub enum WebEvent<'a> {
         send_buffer_bytes: u32,
         /// What the certificate is pinned by.
         spki: &'a str,
-        /// Congestion control of HTTP/3 (`ControllerInForce`).
+        /// Congestion control of HTTP/3: null, or an object with the fields of a QUIC server's
+        /// `listening`, less `rate_bps`.
         quic: Option<Value>,
     },
     /// Server: a connection came.
@@ -66,6 +68,7 @@ pub enum WebEvent<'a> {
 
 /// The transport of a connection, and what the ends have agreed on.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "transport", rename_all = "kebab-case")]
 pub enum AcceptedOver<'a> {
     /// TCP.

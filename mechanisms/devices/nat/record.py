@@ -1,4 +1,4 @@
-"""What NATs left behind: captures with the ports that connections have at their hosts."""
+"""Records of NATs: captures with the ports that connections have at their hosts."""
 
 from __future__ import annotations
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fairc.cell.batch import duration
+from fairc.cell.batch import BEYOND_TC, duration
 from fairc.cell.numbers import Packets, Percent, QueueBytes, Range, Small, TimeNs
 from fairc.cell.queues import QUEUE_KINDS, InPackets
+
+BEYOND_TC.add("dualpi2")
 
 
 @QUEUE_KINDS.add

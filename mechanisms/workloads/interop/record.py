@@ -1,4 +1,4 @@
-"""What an image left behind that follows a contract: the same as other programs."""
+"""Records of images that follow a contract: the same as those of other programs."""
 
 from fairc.mechanisms.workloads.program.record import load
 

@@ -1,4 +1,4 @@
-"""Whether a test of iperf3 began and ended as planned."""
+"""Checks of iperf3: a test began and ended as planned."""
 
 from __future__ import annotations
 

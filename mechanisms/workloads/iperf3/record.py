@@ -1,4 +1,4 @@
-"""What `iperf3` left behind: the JSON of its two programs, and when they began.
+"""Records of `iperf3`: the JSON of its two programs, and when they began.
 
 iperf3 counts its times from the start of its test, and gives the start itself only to the second.
 The captures show when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends

@@ -17,9 +17,8 @@ from fairc.runtime.formatting import Number
 from fairc.runtime.report.build import build
 from fairc.runtime.report.latex import as_tex
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.sheet import Sheet
+from fairc.runtime.report.sheet import Sheet, as_csv
 from fairc.runtime.report.summary import Results
-from fairc.runtime.report.tabular import as_csv
 
 GOODPUT = "goodput"
 

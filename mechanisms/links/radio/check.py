@@ -4,22 +4,23 @@ planned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.radio import Arq
-from fairc.compiler.plan import Impairment
+from fairc.cell.links import Impairment
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, History
-from fairc.runtime.measurement.media import NEAR_NS
+from fairc.runtime.measurement.qdisc import Counters
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.validity.finding import Finding, or_busy, see
+from fairc.runtime.validity.losses import LossCount
 
-from .finding import Finding, or_busy, see
-from .losses import LossCount
+from .cell import Arq, RadioMedium
+from .record import NEAR_NS
 
 Floats = NDArray[np.float64]
 
@@ -30,13 +31,19 @@ that come in the very nanosecond in which an aggregate closes.
 NEAR_S = NEAR_NS * NS
 
 
+def check(measurement: Measurement) -> Iterator[Finding]:
+    """Yield what media and repairs did otherwise than planned."""
+    yield from media(measurement)
+    yield from repairs(measurement)
+
+
 def media(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20: packets leave a medium when the reference model has them leave, given when they
     came; where their coming is not captured, slots are those of the plan.
     """
     for queue in measurement.queues:
         shaper = queue.interface.shaper
-        if shaper is None or shaper.medium is None:
+        if shaper is None or not isinstance(shaper.medium, RadioMedium):
             continue
         yield from _in_force(measurement, queue)
         sent = queue.aggregates
@@ -105,7 +112,7 @@ def _off_slots(queue: QueueRecord, near_ns: int) -> NDArray[np.bool_]:
     slot, within near_ns, of those whose coming was not seen.
     """
     shaper, history = queue.interface.shaper, queue.history
-    assert shaper is not None and shaper.medium is not None
+    assert shaper is not None and isinstance(shaper.medium, RadioMedium)
     every = shaper.medium.every
     if every is None or history.done or shaper.medium.random or not len(queue.left):
         return np.zeros(0, np.bool_)
@@ -121,21 +128,21 @@ def _off_slots(queue: QueueRecord, near_ns: int) -> NDArray[np.bool_]:
 def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]:
     """Compare what the kernel has with the plan, and what it kept out with the model."""
     shaper, place = queue.interface.shaper, queue.place
-    assert shaper is not None and shaper.medium is not None
+    assert shaper is not None and isinstance(shaper.medium, RadioMedium)
     before = measurement.qdiscs_before.get(place, ())
     after = measurement.qdiscs_after.get(place, ())
     wanted = shaper.medium.in_force(
         shaper.rate_bps, queue.interface.frame_bytes, measurement.ending.epoch_ns
     )
-    there = dict(before[0].options) if before else {}
+    there = dict(before[0].entry.get("options", {})) if before else {}
     if there != wanted:
         yield Finding(
             "invalid",
             f"the medium of {queue.name} has {_differing(there, wanted)}: the kernel does not take"
             f" it as given; {see('qdisc-before.json')}",
         )
-    counted = sum(c.thinned for c in after[:1]) - sum(c.thinned for c in before[:1])
-    thinned = 0 if queue.thinned is None else len(queue.thinned)
+    counted = _thinned(after[:1]) - _thinned(before[:1])
+    thinned = 0 if queue.kept_out is None else len(queue.kept_out)
     if not queue.blind and counted != thinned:
         yield Finding(
             "invalid",
@@ -143,6 +150,10 @@ def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]
             f" {thinned}: they came in another order than was captured, or a capture is"
             f" incomplete; {see('qdisc-after.json')}",
         )
+
+
+def _thinned(counters: Sequence[Counters]) -> int:
+    return sum(each.entry.get("thinned", 0) for each in counters)
 
 
 def _differing(there: Mapping[str, Any], wanted: Mapping[str, object]) -> str:
@@ -215,7 +226,7 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
         if place is None or history is None:
             continue
         for number, planned in history.impairments():
-            if planned is None or planned.repair is None:
+            if planned is None or not isinstance(planned.repair, Arq):
                 continue
             if not number:
                 yield from _arq_in_force(measurement, place, planned)
@@ -268,7 +279,7 @@ def _arq_in_force(
     measurement: Measurement, place: tuple[str, str], planned: Impairment
 ) -> Iterator[Finding]:
     before, repair = measurement.qdiscs_before.get(place, ()), planned.repair
-    assert repair is not None
+    assert isinstance(repair, Arq)
     wanted = {
         "limit": planned.limit_packets,
         "delay": planned.delay_ns,
@@ -277,7 +288,7 @@ def _arq_in_force(
         "order": repair.in_order,
         "seed": planned.seed or 0,
     }
-    there = dict(before[0].options) if before else {}
+    there = dict(before[0].entry.get("options", {})) if before else {}
     share = there.pop("loss", -1.0)
     if there != wanted or abs(share - planned.loss) > 1e-9:
         yield Finding(

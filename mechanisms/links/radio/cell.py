@@ -1,4 +1,4 @@
-"""What radio links do to packets: aggregates, slots, fewer acknowledgements, repeated
+"""The parts of a plan that are radio links: aggregates, slots, fewer acknowledgements, repeated
 transmissions; the arguments of their disciplines.
 
 `radio` and `arq` are disciplines of the engine's own kernel (runtime/uml/patches), which the
@@ -14,15 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
-from .batch import duration, percent
-from .numbers import Range, Seed, SpanNs
-from .part import UNLESS_ABSENT, Part
-from .workloads import Distribution
+from fairc.cell.batch import BEYOND_TC, duration, percent
+from fairc.cell.medium import MEDIUM_KINDS, REPAIR_KINDS, Medium, Repair
+from fairc.cell.numbers import Range, SpanNs
+from fairc.cell.part import UNLESS_ABSENT
+from fairc.cell.workloads import Distribution
 
-DISCIPLINES = ("radio", "arq")
-"""The kernel's names of a medium, and of repetitions."""
+MODULE = "radio"
+"""The kernel's module of both disciplines."""
+BEYOND_TC.update(("radio", "arq"))
 
 QUANTILES = 1024
 """How many values a table has."""
@@ -33,8 +35,9 @@ MOST_TRIES = 1000
 _MASK = 2**64 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Medium(Part):
+@MEDIUM_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadioMedium(Medium):
     """A medium at the head of a queue that sends aggregates; in place of a shaper.
 
     size_packets: the most of an aggregate; None: any number. hold: how long after its first packet
@@ -42,14 +45,16 @@ class Medium(Part):
     aggregates begin, s, the first one with the cell; at most one of the two. None of them: an
     aggregate is what waits when the medium is free.
     thin: of so many new acknowledgements of a TCP connection the last is queued.
-    seed: of the random times; None where nothing is random.
     """
+
+    module: ClassVar[str] = MODULE
+
+    kind: Literal["radio"] = "radio"
 
     size_packets: Annotated[int, Range(1, 65_535)] | None = None
     hold: Distribution | None = None
     every: Distribution | None = None
     thin: Annotated[int, Range(1, 1000)] | None = field(default=None, metadata=UNLESS_ABSENT)
-    seed: Seed | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for slots with a hold, and for slots without a length."""
@@ -69,11 +74,7 @@ class Medium(Part):
         return max((max(times_ns(each)) for each in (self.hold, self.every) if each), default=0)
 
     def words(self, rate_bps: int, frame_bytes: int, epoch_ns: int | None) -> str:
-        """Return the discipline and its arguments.
-
-        epoch_ns: when the cell begins, ns after 1970; None: it is not known yet, as where cells run
-        in real time, whose kernels refuse the discipline.
-        """
+        """Return the discipline and its arguments."""
         words = f"radio rate {rate_bps}bit frame {frame_bytes}"
         if self.size_packets is not None:
             words += f" size {self.size_packets}"
@@ -88,6 +89,10 @@ class Medium(Part):
         if self.seed is not None:
             words += f" seed {self.seed}"
         return words
+
+    def rate_words(self, rate_bps: int) -> str:
+        """Return the discipline and the argument that changes its rate."""
+        return f"radio rate {rate_bps}bit"
 
     def in_force(self, rate_bps: int, frame_bytes: int, epoch_ns: int) -> dict[str, object]:
         """Return the discipline's options as the endpoints read them back."""
@@ -110,17 +115,25 @@ class Medium(Part):
         return values[(mix(mix(self.seed or 0) ^ number) >> 32) % len(values)]
 
 
-@dataclass(frozen=True, slots=True)
-class Arq(Part):
+@REPAIR_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arq(Repair):
     """Repetitions of lost transmissions: each follows the one before after wait_ns.
 
     tries: how often a packet is sent again at most; then it is lost. in_order: later packets wait
     until it has arrived, or is given up.
     """
 
+    module: ClassVar[str] = MODULE
+
+    kind: Literal["radio"] = "radio"
     tries: Annotated[int, Range(1, MOST_TRIES)]
     wait_ns: SpanNs
-    in_order: bool = True
+
+    @property
+    def longest_ns(self) -> int:
+        """The time of all tries."""
+        return self.tries * self.wait_ns
 
     def lost(self, loss: float) -> float:
         """Return the probability that all transmissions of a packet are lost."""

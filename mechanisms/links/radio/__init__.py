@@ -1,0 +1,1 @@
+"""`radio`: aggregates, slots, repeated transmissions and thinned acknowledgements."""
