@@ -100,13 +100,6 @@ ENTERING = Feature(
     "learn (only uml runs a cell twice alike)",
     "with a time in place of `enters`",
 )
-WAYS = Feature(
-    "ways of single flows",
-    "via",
-    "has a way of its own",
-    "give (tried, TCP flows took the usual way)",
-    "without `via` and `ecmp`",
-)
 ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING, ENTERING)
 
 
@@ -178,7 +171,7 @@ PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, SPINNING), UML),
     "vm": Profile((IMAGE, *ONLY_UML), VM),
     "mininet": Profile((BPF, IMAGE, MPTCP, *ONLY_UML), MININET),
-    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, WAYS, *ONLY_UML), DOCKER),
+    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, *ONLY_UML), DOCKER),
 }
 
 
