@@ -13,7 +13,6 @@ from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
 
 from .finding import Finding
 
-PORTS = 1 << 16
 _WRONG = "a node has other routes or addresses than the plan"
 _RELIABLE = ("tcp", "quic")
 
@@ -30,11 +29,13 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
     if not measurement.captured or (cell.tunnels and measurement.paths.reroutings_ns):
         return
     planned = [(flow, *measurement.paths.ever(flow.plan)) for flow in measurement.flows]
+    others = 1 + max(flow.plan.port for flow in measurement.flows)  # clients have higher ports
     for queue in measurement.queues:
         left = queue.left
-        came_from = np.bincount(left.source_port, minlength=PORTS)
-        went_to = np.bincount(left.destination_port, minlength=PORTS)
-        payload = np.bincount(left.source_port, left.payload_bytes, PORTS)
+        sources = np.minimum(left.source_port, others)
+        came_from = np.bincount(sources, minlength=others + 1)
+        went_to = np.bincount(np.minimum(left.destination_port, others), minlength=others + 1)
+        payload = np.bincount(sources, left.payload_bytes, others + 1)
         for flow, data, acks in planned:
             plan, port = flow.plan, flow.plan.port
             reverse = plan.workload.opened_by_sender
