@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal
 
 from .devices import AnyDevice
+from .effects import Effect
 from .frames import MTU, frame_bytes
 from .links import Interface
 from .modules import QUEUE_PREFIX, KernelModule
@@ -421,13 +422,16 @@ class Cell(Part):
 
     @property
     def mechanisms(self) -> Iterator[Part]:
-        """Its parts of several kinds: the queues, those inside them, the workloads, the devices."""
+        """Its parts of several kinds: the queues, those inside them, the workloads, the devices,
+        and the effects of links.
+        """
         for queue in self.queues:
             yield queue
             yield from queue.inner
         for flow in self.flows:
             yield flow.workload
         yield from self.devices
+        yield from self.effects
 
     @property
     def is_split(self) -> bool:
@@ -435,10 +439,15 @@ class Cell(Part):
         return any(device.splits for device in self.devices)
 
     @property
-    def corrupts(self) -> bool:
-        """Whether a link flips bits of packets."""
+    def captures_whole(self) -> bool:
+        """Whether packets are captured whole: only their checksums show which are damaged."""
+        return any(effect.damaged for effect in self.effects)
+
+    @property
+    def effects(self) -> Iterator[Effect]:
+        """The effects of its links."""
         ends = (interface for node in self.nodes for interface in node.interfaces)
-        return any(end.impairment is not None and end.impairment.corrupt for end in ends)
+        yield from (x for end in ends if end.impairment for x in end.impairment.effects)
 
     @property
     def rebinds(self) -> bool:

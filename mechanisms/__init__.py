@@ -56,6 +56,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "policer",
         "nat",
     ),
+    "links": ("corrupt",),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 
