@@ -16,6 +16,7 @@ import pytest
 from trees import tree_of
 
 from fairc.cell.devices import DEVICE_KINDS
+from fairc.cell.effects import EFFECT_KINDS
 from fairc.cell.queues import QUEUE_KINDS
 from fairc.cell.workloads import WORKLOAD_KINDS
 from fairc.mechanisms import MECHANISMS
@@ -25,7 +26,7 @@ CORE = ("cell", "dsl", "words", "compiler", "runtime", "fairc/cli")
 NAMES = {path.parent.name for path in (ROOT / "mechanisms").glob("*/*/cell.py")}
 CLASSES = {
     kind.__name__
-    for kind in (*QUEUE_KINDS, *WORKLOAD_KINDS, *DEVICE_KINDS)
+    for kind in (*QUEUE_KINDS, *WORKLOAD_KINDS, *DEVICE_KINDS, *EFFECT_KINDS)
     if kind.__module__.startswith("fairc.mechanisms.")
 }
 STAYING = {
@@ -57,6 +58,7 @@ REMOVED = {
         *("program", "requests", "video"),
     ),
     "devices": ("pep", "policer"),
+    "links": ("corrupt",),
 }
 
 SPEC = """fexp 1
