@@ -69,7 +69,7 @@ def import_image(name: str) -> None:
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
     shutil.copytree(CELL, IMAGE / PACKAGES / "cell")
-    families = ("queues", "workloads", "devices")
+    families = ("queues", "workloads", "devices", "links")
     for module in (path for family in families for path in HERE.glob(f"{family}_*.py")):
         shutil.copy(module, IMAGE / PACKAGES / "cell")
     excluded = [f"--exclude={left_out}" for left_out in LEFT_OUT]
