@@ -8,6 +8,7 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     frames         sizes of packets and frames
     queues, links  what all queues have in common (each is in mechanisms/queues), and impairments:
                    as the plan holds them, and what tc takes for them
+    effects        what else links do to packets (each is in mechanisms/effects)
     medium         what transmits in place of a shaper, and what repairs losses
     workloads      what the connections of a flow transfer
     devices        what stands in the way of packets (each is in mechanisms/devices)

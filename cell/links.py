@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .batch import duration, line, percent, word
+from .effects import AnyEffect
 from .frames import ETHERNET_BYTES, MTU
 from .framing import ETHERNET, UNLESS_ETHERNET, Framing
 from .medium import AnyMedium, AnyRepair
@@ -110,6 +111,9 @@ class GilbertElliott(Part):
         return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
 
 
+PacketKind = Literal["ce", "ect", "syn", "handshake"]
+
+
 @dataclass(frozen=True, slots=True)
 class ChosenLoss(Part):
     """Packets that a link loses, all of them.
@@ -121,7 +125,7 @@ class ChosenLoss(Part):
     ascending; left out where there are none.
     """
 
-    of: Literal["any", "ce", "ect", "syn", "handshake"] = "any"
+    of: Literal["any"] | PacketKind = "any"
     above_bytes: MtuBytes | None = None
     numbers: tuple[Small, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
@@ -137,7 +141,8 @@ class ChosenLoss(Part):
             return tuple(_numbered(self.numbers))
         most = 1 if self.above_bytes is None else self.above_bytes + ETHERNET_BYTES
         action = f"action police mtu {most} conform-exceed drop/continue"
-        return tuple(f"{chosen} {action}" for chosen in CLASSIFIERS[self.of])
+        found = ("matchall",) if self.of == "any" else PACKET_KINDS[self.of][1]
+        return tuple(f"{classifier} {action}" for classifier in found)
 
 
 TOKEN_BYTES = 65_535
@@ -174,14 +179,13 @@ _LONG_HEADER = (
 options.
 """
 
-CLASSIFIERS: dict[str, tuple[str, ...]] = {
-    "any": ("matchall",),
-    "ce": ("flower ip_tos 0x3/0x3",),
-    "ect": ("flower ip_tos 0x1/0x1", "flower ip_tos 0x2/0x2"),
-    "syn": (_SYN,),
-    "handshake": (_SYN, _LONG_HEADER),
+PACKET_KINDS: dict[PacketKind, tuple[str, tuple[str, ...]]] = {
+    "ce": ("that have the mark", ("flower ip_tos 0x3/0x3",)),
+    "ect": ("that are ECN-capable", ("flower ip_tos 0x1/0x1", "flower ip_tos 0x2/0x2")),
+    "syn": ("that open connections of TCP", (_SYN,)),
+    "handshake": ("that open connections of TCP or QUIC", (_SYN, _LONG_HEADER)),
 }
-"""The classifiers of tc that find packets of a kind."""
+"""What packets of each kind are, and the classifiers of tc that find them."""
 
 
 JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal", "wifi"]
@@ -205,7 +209,7 @@ class Impairment(Part):
     reorder: probability that a packet skips the delay and overtakes packets in flight; gap: it can
     only if this many less one before it did not, left out where it is 1.
     duplicate: probability that a packet is sent twice; the copy can also be lost.
-    corrupt: probability that a bit of a packet that is not lost is flipped; left out where it is 0.
+    effects: on packets that are not lost, in this order; left out where there are none.
     rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
     out where that is done elsewhere.
     repair: of lost transmissions; then nothing else is random, and its discipline takes the place
@@ -225,8 +229,8 @@ class Impairment(Part):
     rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
     repair: AnyRepair | None = field(default=None, metadata=UNLESS_ABSENT)
     gap: Small = field(default=1, metadata=unless(1))
-    corrupt: Probability = field(default=0.0, metadata=unless(0.0))
     jitter_share: Probability = field(default=0.0, metadata=unless(0.0))
+    effects: tuple[AnyEffect, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
     def __post_init__(self) -> None:
         """Raise ValueError for repair beside what it does not go with."""
@@ -242,7 +246,15 @@ class Impairment(Part):
     @property
     def lost(self) -> float:
         """The probability that a packet is dropped or damaged."""
-        return self.dropped + (1 - self.dropped) * self.corrupt
+        return self.dropped + (1 - self.dropped) * self.damaged
+
+    @property
+    def damaged(self) -> float:
+        """The probability that a packet that is not dropped is damaged."""
+        found = 0.0
+        for effect in self.effects:
+            found += (1 - found) * effect.damaged
+        return found
 
     @property
     def jitter(self) -> Jitter:
@@ -269,7 +281,7 @@ class Impairment(Part):
     @property
     def random(self) -> bool:
         """Whether anything here is drawn at random."""
-        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate or self.corrupt)
+        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate or self.effects)
 
     def words(self) -> str:
         """Return netem and its arguments: first the loss, then the delay, on a packet's way."""
@@ -294,8 +306,8 @@ class Impairment(Part):
             words += f" loss random {percent(self.loss)}%"
         if self.duplicate:
             words += f" duplicate {percent(self.duplicate)}%"
-        if self.corrupt:
-            words += f" corrupt {percent(self.corrupt)}%"
+        for effect in self.effects:
+            words += f" {effect.words}"
         rate_bps = IN_ORDER_BPS if self.in_order and self.rate_bps is None else self.rate_bps
         if rate_bps is not None:
             words += f" rate {rate_bps}bit"

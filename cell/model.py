@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Literal
 
 from .devices import AnyDevice
+from .effects import Effect
 from .frames import MTU, frame_bytes
 from .links import Interface
 from .modules import QUEUE_PREFIX, KernelModule
@@ -421,8 +422,8 @@ class Cell(Part):
 
     @property
     def mechanisms(self) -> Iterator[Part]:
-        """Its parts of several kinds: the queues, those inside them, the workloads, the
-        devices, the media and the repairs of links.
+        """Its parts of several kinds: the queues, those inside them, the workloads, the devices,
+        the media, repairs and effects of links.
         """
         for queue in self.queues:
             yield queue
@@ -436,6 +437,7 @@ class Cell(Part):
                     yield interface.shaper.medium
                 if interface.impairment is not None and interface.impairment.repair is not None:
                     yield interface.impairment.repair
+        yield from self.effects
 
     @property
     def is_split(self) -> bool:
@@ -443,10 +445,15 @@ class Cell(Part):
         return any(device.splits for device in self.devices)
 
     @property
-    def corrupts(self) -> bool:
-        """Whether a link flips bits of packets."""
+    def captures_whole(self) -> bool:
+        """Whether packets are captured whole: only their checksums show which are damaged."""
+        return any(effect.damaged for effect in self.effects)
+
+    @property
+    def effects(self) -> Iterator[Effect]:
+        """The effects of its links."""
         ends = (interface for node in self.nodes for interface in node.interfaces)
-        return any(end.impairment is not None and end.impairment.corrupt for end in ends)
+        yield from (x for end in ends if end.impairment for x in end.impairment.effects)
 
     @property
     def rebinds(self) -> bool:

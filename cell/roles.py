@@ -54,7 +54,7 @@ def snaplen(cell: Cell) -> int:
     """Return how much of each packet is kept, bytes: its headers behind those of all tunnels; all
     of it where checksums say which packets are damaged.
     """
-    if cell.corrupts:
+    if cell.captures_whole:
         mtus = (end.mtu for node in cell.nodes for end in node.interfaces)
         return min(MOST_SNAPLEN, max(mtus) + ETHERNET_BYTES)
     return min(MOST_SNAPLEN, SNAPLEN + sum(tunnel.header_bytes for tunnel in cell.tunnels))

@@ -36,7 +36,6 @@ from .engines import (
     PARAMETERS,
     SPINNING,
     SYSCALL_COST,
-    WAYS,
     WIFI_JITTER,
     profile,
 )
@@ -117,8 +116,6 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         if any(device.ccas.values()):
             yield Requirement(f"{device.kind} `{device.name}`", _line(device), PARAMETERS)
     for node in cell.nodes:
-        if node.addresses:
-            yield Requirement(f"a flow of `{node.name}`", 0, WAYS)
         for interface in node.interfaces:
             if interface.queue is not None and interface.queue.own_module is not None:
                 yield Requirement(f"the queue of `{node.name}`", _line(interface), MODULE)
@@ -137,8 +134,6 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     nothing.
     """
     for flow in scenario.flows:
-        if flow.via is not None or scenario.hashed is not None:
-            yield Requirement(f"flow `{flow.label}`", flow.span.line, WAYS)
         own = (MODULE if flow.own_cca.is_module else BPF) if flow.own_cca else None
         yield from _of_flow(flow, flow.span.line, own)
     if scenario.syscall_cost_ns is not None:

@@ -85,13 +85,6 @@ ENTERING = Feature(
     "learn (only uml runs a cell twice alike)",
     "with a time in place of `enters`",
 )
-WAYS = Feature(
-    "ways of single flows",
-    "via",
-    "has a way of its own",
-    "give (tried, TCP flows took the usual way)",
-    "without `via` and `ecmp`",
-)
 _OF_LINKS = tuple(feature for each in LINKS for feature in each.features)
 ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, *_OF_LINKS, ENTERING)
 
@@ -164,7 +157,7 @@ PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, SPINNING), UML),
     "vm": Profile((IMAGE, *ONLY_UML), VM),
     "mininet": Profile((BPF, IMAGE, MPTCP, WIFI_JITTER, *ONLY_UML), MININET),
-    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, WAYS, WIFI_JITTER, *ONLY_UML), DOCKER),
+    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, WIFI_JITTER, *ONLY_UML), DOCKER),
 }
 
 

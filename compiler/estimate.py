@@ -361,7 +361,7 @@ def results_bytes(cell: Cell) -> float:
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
     of_devices = sum(device.record_bytes for device in cell.devices)
     each = of_devices + LOGGED_PACKET_BYTES * quic_share(cell, length_s)
-    record = 16 + snaplen(cell) if cell.corrupts else RECORD_BYTES
+    record = 16 + snaplen(cell) if cell.captures_whole else RECORD_BYTES
     return record * recorded(cell, length_s) + each * sent + LINE_BYTES * lines
 
 

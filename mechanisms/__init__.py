@@ -57,6 +57,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "nat",
     ),
     "links": ("radio",),
+    "effects": ("corrupt",),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 

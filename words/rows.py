@@ -48,16 +48,18 @@ def rows(arguments: tuple[Argument, ...], span: Span) -> Value:
 
 
 def _read(name: Text, data: bytes) -> tuple[Row, ...]:
-    table = Table(name, data, noun="file", word="rows", form=FORM, code="bad-rows")
+    table = Table(
+        name,
+        data,
+        noun="file",
+        word="rows",
+        form=FORM,
+        code="bad-rows",
+        most=ROWS_LIMIT,
+        instead="`empirical` and `requests` take many more, as a distribution",
+    )
     if not table.rows:
         fail("bad-rows", "this file has no rows", name.span, help=f"write {FORM}")
-    if len(table.rows) > ROWS_LIMIT:
-        fail(
-            "too-many",
-            f"this file has {len(table.rows):,} rows; the limit of `rows` is {ROWS_LIMIT:,}",
-            name.span,
-            help="`empirical` and `requests` take many more, as a distribution",
-        )
     units = [_unit(table, column) for column in table.columns]
     found = list[Row]()
     for line in table.rows:

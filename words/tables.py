@@ -173,11 +173,20 @@ class Table:
 
     name: where the experiment names the file. noun: what messages call it. word: of the language,
     whose arguments can say what the file does not. form: what such a file has. code: of its
-    diagnostics.
+    diagnostics. most: how many rows it may have, and instead: what to do about more.
     """
 
     def __init__(
-        self, name: Text, data: bytes, *, noun: str, word: str, form: str, code: str
+        self,
+        name: Text,
+        data: bytes,
+        *,
+        noun: str,
+        word: str,
+        form: str,
+        code: str,
+        most: int = ROW_LIMIT,
+        instead: str = "leave some out: every second one, for example",
     ) -> None:
         self.name, self.noun, self.word, self.form, self.code = name, noun, word, form, code
         self.text = data.decode("utf-8-sig", "replace")
@@ -195,11 +204,12 @@ class Table:
         if not self.has_header:
             names = [""] * len(first)
         self.columns = tuple(Column.read(place, text) for place, text in enumerate(names))
-        if len(self.rows) > ROW_LIMIT:
+        if len(self.rows) > most:
             fail(
                 "too-many",
-                f"this {noun} has {len(self.rows):,} rows; the limit is {ROW_LIMIT:,}",
+                f"this {noun} has {len(self.rows):,} rows; the limit of `{word}` is {most:,}",
                 name.span,
+                help=instead,
             )
         for column in self.columns:
             if not column.name.isprintable():

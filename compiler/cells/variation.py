@@ -48,7 +48,7 @@ def _random_losses(scenario: Scenario) -> bool:
     ways = (way for link in links for way in (link.forward, link.backward))
     return any(
         way.impairment.loss > 0
-        or way.impairment.corrupt > 0
+        or way.impairment.damaged > 0
         or way.recordings.loss
         or any(e.loss for e in way.events)
         for way in ways

@@ -29,9 +29,9 @@ def netem_packets(rate_bps: int, delay_ns: int) -> int:
 
 
 def is_impaired(way: Direction) -> bool:
-    """Whether a direction of a link ever delays, loses, duplicates or corrupts packets."""
+    """Whether a direction of a link ever does anything to packets but transmit them."""
     state = way.impairment
-    random = state.loss or state.duplicate or state.corrupt
+    random = state.loss or state.duplicate or state.effects
     return bool(state.delay_ns or random or state.repair or way.changes)
 
 

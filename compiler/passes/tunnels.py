@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Tunnel
+from fairc.mechanisms.effects.registry import EFFECTS
 
 from .report import Report
 from .routing import LEAST_MTU, RoutedPath, Traffic, between, fitting_bytes, headers
@@ -137,13 +138,14 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     labels=label,
                     help=misplaced.help,
                 )
-            if egress.way.impairment.corrupt:
+            for effect in egress.way.impairment.effects:
+                entry = EFFECTS[effect.kind]
                 report.reject(
-                    "corrupt-in-tunnel",
-                    "this link flips bits of packets, which pass it in a tunnel",
+                    entry.tunnelled.code,
+                    f"this link {entry.does}, which pass it in a tunnel",
                     egress.way.span,
                     "what carries them has no checksum, so captures do not show which are damaged",
-                    "put `corrupt` on a link in front of the tunnel",
+                    entry.tunnelled.help,
                     labels=label,
                 )
         for pair in wiring.network.proxies:

@@ -35,8 +35,10 @@ POSITIONAL = {
     "Shaper": 2,
 }
 
-ORIGIN = frozenset({"source", "declared", "users", "baseline", "baselines"})
-"""Fields that say where something comes from, or what it is compared with, and not what runs."""
+ORIGIN = frozenset({"declared", "users", "baseline", "baselines"})
+"""Fields that say where something comes from, or what it is compared with, and not what runs; and
+so does a `Line` of the experiment's file. (The `source` of a route is an address.)
+"""
 
 MEANINGS = {
     "client": "client of page loads",
@@ -248,5 +250,5 @@ def _fields(kind: type) -> tuple[tuple[str, bool, object], ...]:
             field.default,
         )
         for field in ordered
-        if field.name not in ORIGIN
+        if field.name not in ORIGIN and field.type != "Line"
     )

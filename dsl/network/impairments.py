@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity
+from fairc.mechanisms.effects.registry import EFFECTS
 from fairc.mechanisms.links.registry import LINKS
 from fairc.words.blocks import link as keys
 from fairc.words.jitter import delayed
@@ -21,7 +24,7 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
 
     delay: the lowest that it has at any time.
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip,
-    duplicates together with bursty losses or corruption, and repair together with any of these.
+    duplicates together with bursty losses or other effects, and repair together with any of these.
     """
     gather = Gather()
     impairment = Impairment()
@@ -48,17 +51,23 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
                 notes=("copies would also advance the Markov chain of the losses",),
                 help="put one of them on a separate link, behind a router",
             )
-    corrupt = settings[keys.CORRUPT]
-    with gather.attempt():
-        if duplicate.number and corrupt.number:
-            fail(
-                "conflicting-loss",
-                "one link cannot have both duplicates and corrupted packets",
-                corrupt.span,
-                labels=(Label(duplicate.span, "the duplicates"),),
-                notes=("netem would flip bits of a packet and of its copy, each by its own coin",),
-                help="put one of them on a separate link, behind a router",
-            )
+    effects = [
+        (entry, effect)
+        for entry in EFFECTS.values()
+        if (effect := entry.read(settings[entry.key])) is not None
+    ]
+    for entry, _ in effects:
+        with gather.attempt():
+            if duplicate.number:
+                name = entry.key.name
+                fail(
+                    "conflicting-loss",
+                    f"one link cannot have both `duplicate` and `{name}`",
+                    settings.span(entry.key),
+                    labels=(Label(duplicate.span, "the duplicates"),),
+                    notes=(entry.beside_copies,),
+                    help="put one of them on a separate link, behind a router",
+                )
     gather.finish()
     assert share is not None
     found = replace(
@@ -66,21 +75,24 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
         reorder=float(share.number),
         gap=gap,
         duplicate=float(duplicate.number),
-        corrupt=float(corrupt.number),
+        effects=tuple(effect for _, effect in effects),
     )
     repaired = next(filter(None, (each.repair(settings) for each in LINKS)), None)
     if repaired is None:
         return found
     repair, asked = repaired
-    for there, other, key in (
-        (found.jitter_ns, "`jitter`", keys.JITTER),
-        (found.reorder, "`reorder`", keys.REORDER),
-        (found.duplicate, "`duplicate`", keys.DUPLICATE),
-        (found.corrupt, "`corrupt`", keys.CORRUPT),
-        (bursts, "bursty losses", keys.LOSS),
-    ):
+    at = settings.values[asked.name].span
+    beside: list[tuple[object, Parameter[Any]]] = [
+        (found.jitter_ns, keys.JITTER),
+        (found.reorder, keys.REORDER),
+        (found.duplicate, keys.DUPLICATE),
+        *((effect, entry.key) for entry, effect in effects),
+    ]
+    for there, key in beside:
         if there:
-            refuse_beside(other, settings.span(key), settings.values[asked.name].span)
+            refuse_beside(f"`{key.name}`", settings.span(key), at)
+    if bursts:
+        refuse_beside("bursty losses", settings.span(keys.LOSS), at)
     return replace(found, repair=repair)
 
 

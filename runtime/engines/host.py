@@ -233,8 +233,12 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
                 " have no delay"
             )
         yield need, kernel.has_qdisc(kind)
+    there: dict[str, bool] = {}
     for text in filters_of(cell):
-        yield f"filters of packets (modules {', '.join(_modules(text))})", kernel.has_filter(text)
+        modules = ", ".join(_modules(text))
+        there[modules] = kernel.has_filter(text) and there.get(modules, True)
+    for modules, has in there.items():
+        yield f"filters of packets (modules {modules})", has
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):

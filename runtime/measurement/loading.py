@@ -42,7 +42,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
     # Those at senders are read when they are wanted: only `rtt` needs them.
     headers = tunnels.headers(cell)
     captures = {
-        c.name: artefacts.capture(c.name, headers, cell.corrupts)
+        c.name: artefacts.capture(c.name, headers, cell.captures_whole)
         for c in cell.captures
         if c.point != "sender"
     }

@@ -183,9 +183,10 @@ class Paths:
 
     def of(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
-        client, _ = self._addresses[flow.client][0]
-        address = int(IPv4Address(flow.client_address)) if flow.client_address else int(client.ip)
-        return self.to(flow.server, address, at_ns)
+        return self.to(flow.server, int(IPv4Address(self._client_address(flow))), at_ns)
+
+    def _client_address(self, flow: Flow) -> str:
+        return flow.client_address or str(self._addresses[flow.client][0][0].ip)
 
     def ways(self, flow: Flow, at_ns: int | None = None) -> tuple[tuple[Place, ...], ...]:
         """Return all paths that a flow's data takes at a time."""
@@ -195,14 +196,65 @@ class Paths:
 
     def of_subflow(self, flow: Flow, path: Subflow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces of a subflow's data, which leaves by its own address."""
-        client = int(IPv4Address(path.client_address))
-        own = {str(address.ip): name for address, name in self._addresses[flow.server]}
-        first = (flow.server, own[path.address])
-        return (first, *self.to(self._peers[first][0], client, at_ns))
+        return self._by_address(flow.server, path.address, path.client_address, at_ns)
 
     def back(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces from a flow's client to its server at a time."""
         return self.to(flow.client, int(IPv4Address(flow.address)), at_ns)
+
+    def ever(self, flow: Flow) -> tuple[set[Place], set[Place]]:
+        """Return all egress interfaces by which a flow's data may leave, and its acknowledgements.
+
+        Where routes change, a packet may come to each node before or after that.
+        """
+        there, back = set[Place](), set[Place]()
+        if not flow.subflows:
+            there.update(self.of(flow))
+            back.update(self.back(flow))
+        for path in flow.subflows:
+            ends = path.address, path.client_address
+            there.update(self._by_address(flow.server, *ends))
+            back.update(self._by_address(flow.client, *ends[::-1]))
+        clients = {path.client_address for path in flow.subflows} or {self._client_address(flow)}
+        servers = {path.address for path in flow.subflows} or {flow.address}
+        if self.reroutings_ns:
+            for found, addresses in ((there, clients), (back, servers)):
+                for address in addresses:
+                    self._spread(found, int(IPv4Address(address)))
+        return there, back
+
+    def _by_address(
+        self, host: str, source: str, destination: str, at_ns: int | None = None
+    ) -> tuple[Place, ...]:
+        """Return the egress interfaces of packets that leave a host by the interface of their
+        source.
+        """
+        own = {str(address.ip): name for address, name in self._addresses[host]}
+        first = (host, own[source])
+        return (first, *self.to(self._peers[first][0], int(IPv4Address(destination)), at_ns))
+
+    def _spread(self, found: set[Place], destination: int) -> None:
+        """Add to the interfaces by which packets to an address leave those of all times."""
+        nodes = {node for node, _ in found}
+        frontier = [*nodes]
+        while frontier:
+            node = frontier.pop()
+            for at_ns in self._stages[node]:
+                egress = self.egress(node, destination, at_ns)
+                if egress is not None and (node, egress) in self._peers:
+                    found.add((node, egress))
+                    peer, _ = self._peers[node, egress]
+                    if peer not in nodes:
+                        nodes.add(peer)
+                        frontier.append(peer)
+
+    @cached_property
+    def _stages(self) -> dict[str, list[int]]:
+        """A time at which each set of a node's routes is in force, ns after the epoch."""
+        return {
+            node: [*{frozenset(routes.items()): at_ns for at_ns, routes in stages}.values()]
+            for node, stages in self._routes.items()
+        }
 
     def behind(self, queue: Place, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces that a flow's data passes after a queue."""

@@ -238,8 +238,9 @@ def _traits(scenes: list[Cell]) -> list[str]:
     """Return what links do beyond rate, delay, loss and queue, as far as any link does it."""
     interfaces = [i for scene in scenes for node in scene.nodes for i in node.interfaces]
     traits = [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
-    devices = (device for scene in scenes for device in scene.devices)
-    return [*traits, *dict.fromkeys(device.trait for device in devices if device.trait)]
+    effects = (effect.trait for scene in scenes for effect in scene.effects)
+    devices = (device.trait for scene in scenes for device in scene.devices if device.trait)
+    return [*traits, *dict.fromkeys((*effects, *devices))]
 
 
 def _ever(attribute: str, interface: Interface) -> set[Any]:
@@ -255,7 +256,6 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "jitter": lambda i: any(_ever("jitter_ns", i)),
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),
-    "packets with bits flipped": lambda i: any(_ever("corrupt", i)),
     "packets of a kind that are lost": lambda i: bool(i.arriving_losses),
     "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
     "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",

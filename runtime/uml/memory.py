@@ -128,7 +128,7 @@ def own_bytes(cell: Cell) -> int:
     ring_packets = reading(cell).ring_packets
     beyond = max(0, ring_packets - PROGRAM_RING_PACKETS)
     rings_bytes = len(cell.captures) * beyond * (RING_PLACE_BYTES + snaplen(cell))
-    if cell.corrupts:  # whole packets
+    if cell.captures_whole:
         rings_bytes += len(cell.captures) * ring_packets * snaplen(cell)
     own = SYSTEM_BYTES + PROGRAM_BYTES * programs(cell) + NODE_BYTES * len(cell.nodes)
     of_files = sum(f.workload.own_code.memory_bytes for f in cell.flows if f.workload.own_code)

@@ -18,6 +18,7 @@ options     ECN, SACK, initial window, parameters of the CCA
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
 processing  the time that hosts take per packet; the transmitters of links
 schedule    programs on time
+ways        the packets of each flow take its way
 guest       CPU load, the script's notes
 """
 
@@ -59,6 +60,7 @@ from .service import (
     service_schedule,
 )
 from .tunnels import tunnels
+from .ways import ways
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
@@ -83,6 +85,7 @@ CHECKS: tuple[Check, ...] = (
     other_drops,
     captures,
     counters,
+    ways,
     frame_sizes,
     congestion_control,
     processes,

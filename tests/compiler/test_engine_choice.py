@@ -314,17 +314,3 @@ def test_the_estimate_of_the_fast_engine_is_what_was_measured(
     estimate.add(cell)
     assert least_s <= estimate.wall_s <= most_s
     assert UML.memory_mib < VM.memory_mib
-
-
-@pytest.mark.parametrize(
-    ("routes", "via"), [("", "via = left"), ("routes = ecmp(hash: ports)", "")]
-)
-def test_containers_give_no_flow_a_way_of_its_own(routes: str, via: str) -> None:
-    text = (
-        f"fexp 1\nexperiment e {{ {routes} topology = bottleneck(rate: 10Mbit/s, rtt: 20ms)"
-        f" flow f {{ cca = reno {via} workload = file(1MB) }} measure = [goodput] }}"
-    )
-    assert compilation_of(text, engine="vm").choice.engine == "vm"
-    with pytest.raises(CompileError) as caught:
-        _ = compilation_of(text, engine="docker").choice
-    assert "has a way of its own" in caught.value.diagnostics[0].notes[0]

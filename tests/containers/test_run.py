@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from specs import compilation_of
 
 from fairc.cell.hosts import EVERYWHERE
 from fairc.compiler import Cell, Compilation, emit
@@ -126,6 +127,40 @@ def test_the_compose_file_runs_by_itself(
         call("down")
     ended = json.loads((compose.parent / "results/cell.json").read_text())
     assert (ended["ended_by"], ended["notes"]) == ("finished", [])
+
+
+WAYS = """fexp 1
+topology ways {
+  node server, client
+  router a, b, up, low
+  link server -- a, b -- client { rate = 20Mbit/s  transmit = bucket }
+  link a -- up, up -- b, a -- low, low -- b { rate = 2Mbit/s  transmit = bucket  queue = fifo(20pkt) }
+}
+experiment ways {
+  topology = ways()
+  routes = ecmp(hash: ports)
+  flow f[i] for i in 1..4 { cca = reno  workload = file(50kB) }
+  flow g { cca = reno  via = low  initial_window = 20pkt  ecn = on  workload = file(50kB) }
+  flow q { over = quic  cca = cubic  via = low  workload = file(50kB) }
+  measure = [goodput]
+}
+"""
+
+
+def test_flows_take_their_ways(engine: DockerEngine, tmp_path: Path) -> None:
+    (cell,) = compilation_of(WAYS).cells()
+    result = engine.run(cell, tmp_path)
+    assert result.error == ""
+    measured = load(cell, result.artefacts)
+    taken = set()
+    for flow in measured.flows:
+        assert flow.endpoints.completed, flow.name
+        way = measured.paths.of(flow.plan)
+        for queue in measured.queues:
+            passes = bool((queue.left.source_port == flow.plan.port).any())
+            assert passes == (queue.place in way), (flow.name, queue.name)
+        taken.add(tuple(queue.name for queue in measured.queues if queue.place in way))
+    assert len(taken) == 2
 
 
 def test_iperf3_runs_in_containers(

@@ -241,6 +241,17 @@ def test_a_loop_over_the_rows_of_a_file(
     ]
 
 
+def test_a_file_with_more_rows_than_a_list_may_have(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flows.csv").write_text("number\n" + "1\n" * 600_000)
+    monkeypatch.chdir(tmp_path)
+    loop = 'flow f[i] for (i, j) in rows("flows.csv")'
+    (problem,) = check(DUMBBELL, f"{loop} {{ {CUBIC} }}", ENDS)
+    assert (problem.code, "the limit of `rows` is 100,000" in problem.message) == ("too-many", True)
+    assert problem.help
+
+
 @pytest.mark.parametrize(
     ("loop", "found"),
     [
@@ -256,3 +267,14 @@ def test_a_loop_over_the_rows_of_a_file(
 def test_what_a_loop_over_tuples_refuses(check: Check, loop: str, found: str) -> None:
     problems = check(DUMBBELL, f"flow f[i] for {loop} {{ {CUBIC} }}", ENDS)
     assert found in [each.code for each in problems]
+
+
+def test_a_nat_that_changes_ports_more_often_than_a_plan_has(check: Check) -> None:
+    times = ", ".join(f"{n}ms" for n in range(1, 1202))
+    (problem,) = check(
+        "topology = bottleneck(rate: 10Mbit/s, rtt: 20ms) with {"
+        f" link right -> left {{ nat = rebind({times}) }} }}",
+        "flow q { over = quic  cca = cubic  workload = bulk }",
+        ENDS,
+    )
+    assert problem.code == "too-many" and problem.span is not None and problem.help

@@ -16,6 +16,7 @@ import pytest
 from trees import tree_of
 
 from fairc.cell.devices import DEVICE_KINDS
+from fairc.cell.effects import EFFECT_KINDS
 from fairc.cell.medium import MEDIUM_KINDS, REPAIR_KINDS
 from fairc.cell.queues import QUEUE_KINDS
 from fairc.cell.workloads import WORKLOAD_KINDS
@@ -26,7 +27,10 @@ CORE = ("cell", "dsl", "words", "compiler", "runtime", "fairc/cli")
 NAMES = {path.parent.name for path in (ROOT / "mechanisms").glob("*/*/cell.py")}
 CLASSES = {
     kind.__name__
-    for kinds in (QUEUE_KINDS, WORKLOAD_KINDS, DEVICE_KINDS, MEDIUM_KINDS, REPAIR_KINDS)
+    for kinds in (
+        *(QUEUE_KINDS, WORKLOAD_KINDS, DEVICE_KINDS),
+        *(EFFECT_KINDS, MEDIUM_KINDS, REPAIR_KINDS),
+    )
     for kind in kinds
     if kind.__module__.startswith("fairc.mechanisms.")
 }
@@ -47,7 +51,7 @@ STAYING = {
     "dsl/core/registry.py": {"fifo", "bulk"},  # what other tools call droptail, and greedy
 }
 """File -> the names in it that have a reason to be there."""
-DEVICES = NAMES & {*MECHANISMS["devices"], *MECHANISMS["links"]}
+DEVICES = NAMES & {*MECHANISMS["devices"], *MECHANISMS["links"], *MECHANISMS["effects"]}
 """Those whose names no identifier of the core has in it; a queue's is often a plain word."""
 EVERYDAY = {"file", "load", "requests"}
 """Names that mean something else as well: as words they say nothing, in imports they do."""
@@ -59,6 +63,7 @@ REMOVED = {
     ),
     "devices": ("pep", "policer"),
     "links": ("radio",),
+    "effects": ("corrupt",),
 }
 
 SPEC = """fexp 1

@@ -23,7 +23,9 @@ def lacking(spec: str, modules: Collection[str]) -> set[str]:
     kernel = host.Kernel(
         lambda: True, lambda _: True, lambda _: True, lambda _: True, lambda: True, has_filter
     )
-    return {what for what, there in host.needs(only_cell_of(spec), kernel) if not there}
+    found = [what for what, there in host.needs(only_cell_of(spec), kernel) if not there]
+    assert len(found) == len(set(found)), "something is named twice"
+    return {*found}
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from specs import compilation_of
 
+from fairc.compiler.plan import Node, Route
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import FlowRecord, Measurement, load
+from fairc.runtime.measurement.pcap import concatenate
+from fairc.runtime.validity.ways import ways as check
 
 ROUTERS = """topology {
     node server, client
@@ -66,6 +71,66 @@ def test_packets_take_the_way_that_is_written(pinned: Measurement) -> None:
         seen = {ports[p] for p in np.unique(queue.left.source_port).tolist() if p in ports}
         assert seen == {name for name, way in onward.items() if queue.place in way}, queue.name
         assert seen in ({"g", "q", "u"}, {"f", "w"}), queue.name
+
+
+def without_sources(node: Node) -> Node:
+    """A host that sends to each server from its usual address."""
+    return replace(node, routes=tuple(replace(route, source=None) for route in node.routes))
+
+
+def turned(node: Node) -> Node:
+    """A router that sends what is for the client's address of `g` the usual way."""
+    usual = [route for route in node.routes if route.destination == "10.0.0.6/32"]
+    if node.kind == "host" or node.name in ("low", "a-low", "low-b") or not usual:
+        return node
+    routes = [route for route in node.routes if route.destination != "10.255.255.253/32"]
+    turned = Route("10.255.255.253/32", usual[0].via)
+    return replace(node, routes=(*routes, turned))
+
+
+def flow_of(measured: Measurement, name: str) -> FlowRecord:
+    return next(flow for flow in measured.flows if flow.name == name)
+
+
+@pytest.mark.parametrize(("wrong", "flows"), [(without_sources, "gq"), (turned, "g")])
+def test_a_flow_that_went_another_way_makes_a_cell_invalid(
+    engine: Engine, tmp_path: Path, wrong: Callable[[Node], Node], flows: str
+) -> None:
+    """Routes other than those of the plan: as containers once had them, and at a router."""
+    (cell,) = compilation_of(PINNED).cells()
+    result = engine.run(replace(cell, nodes=tuple(map(wrong, cell.nodes))), tmp_path)
+    assert result.error == ""
+    measured = load(cell, result.artefacts)
+    verdict, reasons = validity.judge(measured)
+    assert verdict == "invalid"
+    for name in flows:
+        for said in (f"with data of flow {name} left by up/", f"client of flow {name} got did not"):
+            assert any(said in each for each in reasons), reasons
+    found = [finding.reason for finding in check(measured)]
+    assert not any(f"flow {name} " in each for name in {*"fgquw"} - {*flows} for each in found)
+
+
+def test_packets_of_a_flow_that_are_missing_on_its_way(pinned: Measurement) -> None:
+    """More than were under way at the end, or sent twice, did not pass a queue."""
+    (queue,) = (each for each in pinned.queues if each.place[0] == "low")
+    ours = np.flatnonzero(queue.left.source_port == flow_of(pinned, "g").plan.port)
+    left = queue.left.select(np.setdiff1d(np.arange(len(queue.left)), ours[: len(ours) // 2]))
+    forged = replace(
+        pinned, queues=tuple(replace(q, left=left) if q is queue else q for q in pinned.queues)
+    )
+    assert not [*check(pinned)]
+    (reason,) = (finding.reason for finding in check(forged))
+    assert "of flow g got did not pass low/" in reason
+
+
+def test_packets_of_a_flow_in_the_capture_of_another_way(pinned: Measurement) -> None:
+    there, other = (next(q for q in pinned.queues if q.place[0] == name) for name in ("low", "up"))
+    port = flow_of(pinned, "g").plan.port
+    moved = there.left.select(there.left.source_port == port).select(np.arange(3))
+    mixed = replace(other, left=concatenate((other.left, moved)))
+    forged = replace(pinned, queues=tuple(mixed if q is other else q for q in pinned.queues))
+    (reason,) = (finding.reason for finding in check(forged))
+    assert reason.startswith("3 packets with data of flow g left by up/")
 
 
 def test_base_round_trips_are_those_of_the_way(pinned: Measurement) -> None:

@@ -28,7 +28,16 @@ DAEMON = (
 # What the Dockerfile of a cell has, out of this machine's root file system, which is that of
 # fairc's base image: no more than that, for an import is slow in emulation.
 ROOT = (
-    *("bin", "sbin", "lib", "lib64", "etc/ld.so.cache", "usr/lib64", "usr/lib/x86_64-linux-gnu"),
+    *(
+        "bin",
+        "sbin",
+        "lib",
+        "lib64",
+        "etc/ld.so.cache",
+        "etc/protocols",
+        "usr/lib64",
+        "usr/lib/x86_64-linux-gnu",
+    ),
     *("usr/bin/python3", "usr/bin/python3.13", "usr/lib/python3.13"),
     *("usr/bin/ip", "usr/sbin/ip", "usr/sbin/tc"),
 )
@@ -69,7 +78,7 @@ def import_image(name: str) -> None:
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
     shutil.copytree(CELL, IMAGE / PACKAGES / "cell")
-    families = ("queues", "workloads", "devices")
+    families = ("queues", "workloads", "devices", "links", "effects")
     for module in (path for family in families for path in HERE.glob(f"{family}_*.py")):
         shutil.copy(module, IMAGE / PACKAGES / "cell")
     excluded = [f"--exclude={left_out}" for left_out in LEFT_OUT]

@@ -163,7 +163,7 @@ experiment words {
     link left -> right {
       loss = loss(100%, of: ce, above: 1000B)  transmit = bucket(burst: 15kB, peak: 10Mbit/s)
     }
-    link right -> left { reorder = reorder(50%, gap: 2) }
+    link right -> left { reorder = reorder(50%, gap: 2)  corrupt = 1% }
   }
   flow f { cca = reno  workload = bulk }
   duration = 3s

@@ -9,6 +9,7 @@ from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.links import Ecn
 from fairc.mechanisms.devices.registry import DEVICES
+from fairc.mechanisms.effects.registry import EFFECTS
 from fairc.mechanisms.links.registry import LINKS
 from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.dscp import A_CODE_POINT
@@ -26,7 +27,6 @@ QUEUE = Parameter("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)
 JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
 REORDER = Parameter("reorder", A_REORDERING, "share of packets that skip the delay", "0%")
 DUPLICATE = Parameter("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%")
-CORRUPT = Parameter("corrupt", A_PROBABILITY, "share of packets with a bit flipped", "0%")
 MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
 TRANSMIT = Parameter(
     "transmit",
@@ -59,7 +59,9 @@ LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
     [
-        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, CORRUPT, MTU),
+        *(RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE),
+        *(effect.key for effect in EFFECTS.values()),
+        MTU,
         *(device.key for device in DEVICES),
         *(ECN, DSCP, TRANSMIT),
         *(key for each in LINKS for key in each.keys),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from fairc.cell.links import ChosenLoss
+from fairc.cell.links import PACKET_KINDS, ChosenLoss, PacketKind
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_PROBABILITY, A_SHARE, Quantities, Words
 from fairc.dsl.core.problems import fail
@@ -13,17 +11,15 @@ from fairc.dsl.core.values import Quantity
 
 from .losses import Loss, LossModel
 
-_OF: Words[Literal["ce", "ect", "syn", "handshake"]] = Words(
-    "kind of packets", ("ce", "ect", "syn", "handshake")
-)
+_OF: Words[PacketKind] = Words("kind of packets", tuple(PACKET_KINDS))
 
 PROBABILITY = Parameter("probability", A_SHARE, "share of packets lost in this direction")
 BOTH = Parameter("both", A_PROBABILITY, "share of packets lost in each direction")
 OF = Parameter(
     "of",
     _OF,
-    "with 100%: only those with the mark (`ce`), all that are ECN-capable (`ect`), that open"
-    " connections of TCP (`syn`), or these and QUIC's (`handshake`)",
+    "with 100%: only those "
+    + ", ".join(f"{meaning} (`{kind}`)" for kind, (meaning, _) in PACKET_KINDS.items()),
     otherwise="any",
 )
 ABOVE = Parameter(

@@ -20,6 +20,8 @@ INVERTED = "matchall action pedit munge offset {at} u8 invert pipe action csum t
 SOURCE_AT, DESTINATION_AT = 20, 22
 CLOSED = "u32 match u32 {value} 0x00008000 at 20 action police mtu 1 conform-exceed drop/continue"
 """Packets to ports of the other half are of no connection, and lost."""
+MOST_TIMES = 1000
+"""How often ports change at most in a cell."""
 REBINDING = "nat"
 """Stands for an interface where ports change."""
 
@@ -38,7 +40,7 @@ class Nat(FrontDevice):
     trait = "a NAT whose ports change"
     rebinds = True
     kind: Literal["nat"] = "nat"
-    times_ns: Annotated[tuple[TimeNs, ...], Range(1, 1000)]
+    times_ns: Annotated[tuple[TimeNs, ...], Range(1, MOST_TIMES)]
     hosts: Annotated[tuple[NodeName, ...], Range(1, 10_000)]
 
     def changes(self) -> Iterator[Changes]:

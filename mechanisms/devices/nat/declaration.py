@@ -14,6 +14,8 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import LinkDevice, Misplaced
 from fairc.mechanisms.devices.device import DeviceEntry
 
+from .cell import MOST_TIMES
+
 TIMES: Parameter[Quantity] = Parameter(
     "times",
     A_POSITIVE_TIME,
@@ -64,6 +66,14 @@ def _read(use: Use[Entry], name: str = "") -> Nat | None:
     if use.entry is NONE:
         return None
     found: dict[int, Quantity] = {}
+    if len(use.repeated) > MOST_TIMES:
+        fail(
+            "too-many",
+            f"a NAT changes ports at most {MOST_TIMES} times in a cell",
+            use.repeated[MOST_TIMES].span,
+            f"one of {len(use.repeated)}",
+            help="leave some out, or spread them over several experiments",
+        )
     for time in use.repeated:
         first = found.setdefault(time.ns, time)
         if first is not time:

@@ -77,12 +77,12 @@ def _check_flow(device: Nat, flow: Flow, way: Sequence[Egress], report: Report) 
                 "keep one of them",
                 labels=(Label(other.span, "the other one"),),
             )
-        if each.way.impairment.corrupt:
+        if each.way.impairment.damaged:
             report.reject(
-                "nat-beside-corrupt",
-                f"the packets of `{flow.label}` pass a NAT, and a link that flips their bits",
+                "nat-beside-damage",
+                f"the packets of `{flow.label}` pass a NAT, and a link that damages some",
                 device.span,
                 "a NAT that writes a new checksum would make a damaged packet right",
-                "leave `corrupt` out, or the NAT",
+                "leave the NAT out, or what damages them",
                 labels=(Label(each.way.span, "this link"),),
             )

@@ -1,0 +1,5 @@
+"""Effects of links on packets, besides delay and loss: a folder each.
+
+effect      what the declaration of one says
+registry    all of these
+"""

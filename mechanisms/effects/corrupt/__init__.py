@@ -1,0 +1,1 @@
+"""`corrupt`: bits of packets are flipped, which checksums find."""
