@@ -14,7 +14,7 @@ from .sheet import Sheet, section_table
 
 # Values that a cell of the table names before it says "and N more".
 MAX_VALUES = 3
-# The values of each condition over each transport, once for all cells (or flows) with the same ones:
+# The values of each condition over each transport, once for all cells (or flows) that share them:
 # all those of 100,000 cells would take gigabytes.
 _GROUPS = """
 WITH texts AS (
