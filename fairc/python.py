@@ -267,7 +267,7 @@ class Run:
         return ", ".join([f"{table}.repetition", *(f"{table}.{tables.quoted(n)}" for n in names)])
 
     def __repr__(self) -> str:
-        return f"<fairc run of {self.plan.experiment}: {self.counts.text}>"
+        return f"<fairc run of {self.plan.experiment}: {self._answer.validity.summary}>"
 
     def _repr_html_(self) -> str:
         title = html.escape(self.plan.experiment)
@@ -276,7 +276,7 @@ class Run:
         pairs = (map(html.escape, pair) for pair in cells)
         rows = "".join(f"<tr><td>{text}</td><td>{verdict}</td></tr>" for text, verdict in pairs)
         claims = f"<table><tr><th>claim</th><th>verdict</th></tr>{rows}</table>" if rows else ""
-        counts = html.escape(self.counts.text)
+        counts = html.escape(self._answer.validity.summary)
         return f'<p><b>{title}</b>: {counts}, <a href="{link}">report</a></p>{claims}'
 
 

@@ -16,6 +16,7 @@ from fairc.compiler.record import SPEC
 from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run import cluster
 from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 
@@ -44,7 +45,8 @@ def cell(
     allowed = Allowed(modules=allow_module, programs=allow_program)
     parts = list(parts_of(plans, wanted))
     for part in parts:
-        cluster.cell_at(part.folder, part.plan, part.indices[-1])  # before anything is prepared
+        last = part.indices[-1:]
+        list(cluster.cells_at(part.folder, part.plan, last))  # before anything is prepared
         part.refuse_engine(engine)
     interruption.end_on_sigterm()
     interruption.keeps("the cell is not finished; the same command runs it again")
@@ -86,22 +88,24 @@ class Part:
             runner.pinned = False  # others like this one may be on the same machine
         allowed.tell(runner, self.folder / SPEC)
         status = Status.WELL
+
+        def told(index: int, result: CellResult, ran: bool) -> None:
+            nonlocal status
+            word = result.verdict or result.status
+            there = "" if ran else ", already done"
+            tell = console.outcome if word == "valid" else console.result
+            tell(f"cell {self.first + index} ({result.cell}): {word}{there}")
+            for reason in filter(None, (result.error, *result.reasons)):
+                console.complain(f"  {reason}")
+            if word != "valid":
+                status = Status.NOT_ALL_VALID
+
         again = "compile it again, into another folder, with `--engine {}`"
         cells = partial(read_cells, self.folder)
         with offering(self.plan.engine, cells, again), closing(runner):
             remove_temporary()  # left over from killed runs
             runner.prepare()
-            for index in self.indices:
-                one = cluster.cell_at(self.folder, self.plan, index)
-                result, ran = cluster.run(self.folder, self.plan, one, runner, fresh)
-                word = result.verdict or result.status
-                there = "" if ran else ", already done"
-                tell = console.outcome if word == "valid" else console.result
-                tell(f"cell {self.first + index} ({one.id}): {word}{there}")
-                for reason in filter(None, (result.error, *result.reasons)):
-                    console.complain(f"  {reason}")
-                if word != "valid":
-                    status = Status.NOT_ALL_VALID
+            cluster.run(self.folder, self.plan, self.indices, runner, told, fresh)
         return status
 
 

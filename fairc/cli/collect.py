@@ -60,7 +60,7 @@ def _one(plan: Path, output: Path | None, machine: str | None, jobs: int, *, str
     if run.resolve() == plan.resolve():
         raise UsageError(f"{plan} holds the plan; the run needs a separate directory", "-o RUN")
 
-    with Store(run) as store:
+    with Store(run, lasting=False) as store:
         store.keep_experiment(header.experiment)
         store.keep_engine(chosen.engine)
         store.adopt(store.stage(partial(copy_plan, plan)))

@@ -143,6 +143,20 @@ def fresh_tables(run: Path) -> Measurements:
     return measured(run / TABLES, plan)
 
 
+def tell_missing(run: Path, measured: Measurements) -> None:
+    """Warn of a run that is not complete: its numbers are of the cells that are there."""
+    if len(measured.ids) == measured.plan.cells:
+        return
+    # What decides claims, of which a table needs nothing where the run is complete.
+    from fairc.runtime.run.outcome import without_result
+
+    if absent := len(without_result(measured, Store(run))):
+        console.complain(
+            f"warning: {absent} of {measured.plan.cells} cells have no result; to run them:"
+            f" fairc run {run} -o {run}"
+        )
+
+
 def summary(run: Path, measured: Measurements) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))

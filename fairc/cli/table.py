@@ -22,7 +22,7 @@ from fairc.runtime.store.spreadsheet import no_formula
 from . import console
 from .compare import PAIR_FORMS
 from .failures import UsageError
-from .results import fresh_tables, markdown, text
+from .results import fresh_tables, markdown, tell_missing, text
 from .unpacking import opened
 
 R = TypeVar("R", Row, ComparisonRow)
@@ -76,6 +76,7 @@ def of_each(folder: Path, where: str | None, rows_of: RowsOf[R]) -> list[R]:
     lacking: dict[str, UsageError | CompileError] = {}
     for name, run in runs.items():
         measured = fresh_tables(run)
+        tell_missing(run, measured)
         try:
             found[name] = rows_of(measured, chosen(where, measured))
         except (UnknownName, Mixture) as error:

@@ -65,8 +65,13 @@ def require(store: Store, raw: bool) -> None:
     StoreError.
     """
     run = store.path
-    if not any(name.startswith(f"{SPEC}/") for name in store.record().files):
+    spec = [name for name in store.record().files if name.startswith(f"{SPEC}/")]
+    if not spec:
         raise PackError(f"{run} has no record of its spec: run the file again")
+    if absent := next((name for name in spec if not (run / name).is_file()), None):
+        raise PackError(
+            f"{run} is damaged: {absent}: missing; `fairc verify {run}` says what repairs it"
+        )
     for each in _runs(store):
         _inside(run, _of_run(each, raw))
     there = list(finished(store))

@@ -9,11 +9,25 @@ from collections.abc import Mapping
 from fairc.runtime.analysis.conditions import CONDITIONS
 from fairc.runtime.formatting import listed
 
-from .run import Run
+from .run import Run, in_list
 from .sheet import Sheet, section_table
 
 # Values that a cell of the table names before it says "and N more".
 MAX_VALUES = 3
+# The values of each condition over each transport, once for all cells (or flows) that share them:
+# all those of 100,000 cells would take gigabytes.
+_GROUPS = """
+WITH texts AS (
+  SELECT condition, {compared} AS compared, transport, list_sort(list(DISTINCT value)) AS found
+  FROM conditions WHERE {chosen} GROUP BY ALL
+), groups AS (
+  SELECT condition, compared, list(transport ORDER BY transport) AS transports,
+    list(found ORDER BY transport) AS found
+  FROM texts GROUP BY ALL
+)
+SELECT condition, transports, found FROM groups
+GROUP BY ALL ORDER BY condition, min(compared)
+"""
 
 
 def differences(run: Run) -> Sheet:
@@ -23,24 +37,28 @@ def differences(run: Run) -> Sheet:
     each cell are compared. So a condition that a sweep changes for all transports alike is no
     difference. Failed cells and runs with a single transport show none.
     """
-    rows = run.rows("SELECT cell, flow, condition, transport, value FROM conditions ORDER BY ALL")
     over: dict[str, set[str]] = {}
-    for _, flow, _, transport, _ in rows:
+    for flow, transport in run.rows("SELECT DISTINCT flow, transport FROM conditions"):
         over.setdefault(flow, set()).add(transport)
-    swept = {flow for flow, transports in over.items() if len(transports) > 1}
-    # Condition -> what is compared -> transport -> values.
-    found: dict[str, dict[str, dict[str, set[str]]]] = {}
-    for cell, flow, condition, transport, value in rows:
-        if flow in swept or not swept:
-            groups = found.setdefault(condition, {}).setdefault(flow if swept else cell, {})
-            groups.setdefault(transport, set()).add(value)
     transports = sorted(set().union(*over.values()))
+    swept = sorted(flow for flow, own in over.items() if len(own) > 1)
+    found: dict[str, list[dict[str, set[str]]]] = {}
+    if len(transports) > 1:
+        condition, flows = in_list(swept)
+        for name, own, values in run.rows(
+            _GROUPS.format(
+                compared="flow" if swept else "cell",
+                chosen=f"flow {condition}" if swept else "true",
+            ),
+            flows if swept else [],
+        ):
+            found.setdefault(name, []).append(dict(zip(own, map(set, values), strict=True)))
     conditions: list[tuple[str, ...]] = []
-    for condition in CONDITIONS:
-        differing = [g for g in found.get(condition.name, {}).values() if _differ(g)]
+    for each in CONDITIONS:
+        differing = [group for group in found.get(each.name, ()) if _differ(group)]
         if differing:
-            values = (_values(differing, transport) for transport in transports)
-            conditions.append((f"{condition.name}: {condition.meaning}", *values))
+            texts = (_values(differing, transport) for transport in transports)
+            conditions.append((f"{each.name}: {each.meaning}", *texts))
     return section_table(
         "transports",
         "Differences between the transports",

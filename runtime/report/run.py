@@ -111,9 +111,10 @@ class Run:
     def scenes(self) -> dict[str, Cell]:
         """One compiled cell of each configuration: its network and flows, by configuration id.
 
-        Raises ReportError when `cells.jsonl` is missing or does not hold cells.
+        Raises ReportError when `cells.jsonl` is missing or does not hold the plan's cells.
         """
         scenes: dict[str, Cell] = {}
+        number = 0
         try:
             with (self.path / "cells.jsonl").open(encoding="utf-8") as lines:
                 for number, line in enumerate(lines, 1):
@@ -132,6 +133,11 @@ class Run:
             raise ReportError(f"{self.path} has no cells.jsonl") from None
         except (OSError, UnicodeDecodeError) as error:
             raise ReportError(f"{self.path / 'cells.jsonl'} cannot be read: {error}") from None
+        if number != self.plan.cells:
+            raise ReportError(
+                f"{self.path / 'cells.jsonl'} has {number} cells where plan.json counts"
+                f" {self.plan.cells}: `fairc verify {self.path}` says what repairs it"
+            )
         return scenes
 
     @cached_property

@@ -3,8 +3,8 @@
     DIR/results/<key>/      a finished cell, as in a run directory, and made.json: what made it
     DIR/results/.writing/   unfinished results
 
-A cell is run in its own run directory, on this machine's disk, copied into `.writing` and
-renamed into place: it is complete or absent, also over NFS, without a lock.
+Cells are run in a run directory of the process, on this machine's disk. Each is copied into
+`.writing` and renamed into place: it is complete or absent, also over NFS, without a lock.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import json
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -28,7 +28,7 @@ from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import cell_folder, provenance
-from fairc.runtime.store.cell_folder import ORIGIN, RESULT
+from fairc.runtime.store.cell_folder import ORIGIN, RESULT, flush
 from fairc.runtime.store.copying import require_genuine
 from fairc.runtime.store.folder import (
     CELLS,
@@ -40,7 +40,6 @@ from fairc.runtime.store.folder import (
 )
 
 from . import history, lock
-from .progress import NoProgress
 from .sweep import Sweep
 
 MEASURE = "measure"
@@ -49,24 +48,30 @@ MEASURE = "measure"
 WRITING = ".writing"
 
 
-def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
-    """Return a cell of a compiled plan by its number, from 0. Raises StoreError."""
-    if not 0 <= index < plan.cells:
+def cells_at(folder: Path, plan: Plan, indices: Collection[int]) -> Iterator[tuple[int, Cell]]:
+    """Yield cells of a compiled plan with their numbers, from 0, in the order of the plan: one pass
+    over its lines, however many are asked for. Raises StoreError.
+    """
+    wanted, last = frozenset(indices), max(indices)
+    number = -1
+    if min(indices) < 0 or last >= plan.cells:
+        index = min(indices) if min(indices) < 0 else last
         raise StoreError(
             f"{folder} has {plan.cells} cells, 0 to {plan.cells - 1}: there is no cell {index}"
         )
     try:
         with (folder / CELLS).open("rb") as lines:
-            line = next(islice(lines, index, None), None)
+            for number, line in enumerate(islice(lines, last + 1)):
+                if number in wanted:
+                    cell = read_cell(folder, plan, line, number + 1)
+                    require_genuine(folder, cell, number + 1)
+                    yield number, cell
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
-    if line is None:
+    if number < last:
         raise StoreError(
-            f"{folder / CELLS}:{index + 1} is missing: the plan is incomplete; compile it again"
+            f"{folder / CELLS}:{last + 1} is missing: the plan is incomplete; compile it again"
         )
-    cell = read_cell(folder, plan, line, index + 1)
-    require_genuine(folder, cell, index + 1)
-    return cell
 
 
 def stored(folder: Path, key: str) -> CellResult | None:
@@ -79,37 +84,114 @@ def stored(folder: Path, key: str) -> CellResult | None:
         return None
 
 
+class Told(Protocol):
+    """Is told of each cell as soon as its result is in the plan's folder."""
+
+    def __call__(self, index: int, result: CellResult, ran: bool) -> None:
+        """Take a result. ran: whether this command ran the cell; else its result was there."""
+        ...
+
+
 def run(
-    folder: Path, plan: Plan, cell: Cell, engine: Engine, fresh: bool = False
-) -> tuple[CellResult, bool]:
-    """Run a cell of a compiled plan on a prepared engine, and keep its result in the plan's folder.
+    folder: Path,
+    plan: Plan,
+    indices: Collection[int],
+    engine: Engine,
+    told: Told,
+    fresh: bool = False,
+) -> None:
+    """Run cells of a compiled plan on a prepared engine, one after the other, and keep each result
+    in the plan's folder as soon as it is complete.
 
-    fresh: run it even if its result exists. Returns the result, and whether it was run.
-    Raises KeyboardInterrupt, leaving nothing behind; EngineUnavailable; OSError.
+    fresh: run them even if their results exist. Raises KeyboardInterrupt, leaving nothing of the
+    cell in progress behind; EngineUnavailable; OSError; StoreError.
     """
-    key = key_of(cell, engine.name, engine.identity_for(cell), engine.emitted(cell))
-    there = None if fresh else stored(folder, key)
-    if there is not None and there.status == "ok":
-        return there, False
-    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("cell")) as scratch:
-        with Store(Path(scratch, "run")) as store:
-            store.adopt(store.stage(lambda staged: _write(staged, plan, cell)))
-            Sweep(store, engine, NoProgress(), jobs=1).run()
-            result = store.result(key)
-        assert result is not None, "the sweep has stored it"
-        named = [*history.declared(plan), *map(history.as_claimed, plan.claims)]
-        document = {**lock.provenance(engine), MEASURE: named}
-        text = json.dumps(document, indent=2, sort_keys=True) + "\n"
-        (store.folder(key) / ORIGIN).write_text(text, encoding="utf-8")
-        _publish(store.folder(key), folder / RESULTS, key, fresh)
-    return result, True
+    worker = _Worker(folder, engine, told, fresh)
+    with (
+        tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("cell")) as scratch,
+        Store(Path(scratch, "run"), lasting=False) as store,
+    ):
+        store.adopt(store.stage(lambda staged: worker.write(staged, plan, indices)))
+        if worker.numbers:
+            named = [*history.declared(plan), *map(history.as_claimed, plan.claims)]
+            # By now the engine has been asked for the machines of all cells.
+            worker.origin = {**lock.provenance(engine), MEASURE: named}
+            Sweep(
+                store,
+                engine,
+                worker,
+                jobs=1,
+                wanted=worker.wanted,
+                emitted=worker.emitted,
+                overlapping=False,
+            ).run()
+    worker.tell_others()
 
 
-def _write(staged: Path, plan: Plan, cell: Cell) -> None:
-    """Write a plan of one cell."""
-    (staged / CELLS).write_text(cell_json(cell) + "\n", encoding="utf-8")
-    alone = plan.model_copy(update={"cells": 1})
-    (staged / PLAN).write_text(alone.model_dump_json(indent=2) + "\n", encoding="utf-8")
+class _Worker:
+    """Publishes the results of a sweep over some cells of a plan, and tells of each.
+
+    numbers: of the cells that had no result, by key. emitted: of the same, by id. origin: what
+    produces them.
+    """
+
+    def __init__(self, folder: Path, engine: Engine, told: Told, fresh: bool) -> None:
+        self.numbers: dict[str, int] = {}
+        self.emitted: dict[str, str] = {}
+        self.origin: dict[str, Any] = {}
+        self._folder = folder
+        self._engine = engine
+        self._told = told
+        self._fresh = fresh
+
+    def write(self, staged: Path, plan: Plan, indices: Collection[int]) -> None:
+        """Write a plan of the cells that have no result; tell of those that have one."""
+        with (staged / CELLS).open("w", encoding="utf-8") as lines:
+            for index, cell in cells_at(self._folder, plan, indices):
+                emitted = self._engine.emitted(cell)
+                key = self._key(cell, emitted)
+                if there := self._there(key):
+                    self._told(index, there, ran=False)
+                    continue
+                self.numbers[key] = index
+                self.emitted[cell.id] = emitted
+                lines.write(cell_json(cell) + "\n")
+        some = plan.model_copy(update={"cells": len(self.numbers)})
+        (staged / PLAN).write_text(some.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    def wanted(self, cell: Cell) -> bool:
+        """Return whether a cell has no result yet: also asked when it is due, because another
+        process may have run it meanwhile.
+        """
+        return self._there(self._key(cell, self.emitted[cell.id])) is None
+
+    def begin(self, costs: Mapping[str, float], kept: int) -> None:
+        """Do nothing."""
+
+    def done(self, result: CellResult, folder: Path) -> None:
+        """Put a finished cell into the plan's folder, and tell of it."""
+        text = json.dumps(self.origin, indent=2, sort_keys=True) + "\n"
+        (folder / ORIGIN).write_text(text, encoding="utf-8")
+        _publish(folder, self._folder / RESULTS, result.key, self._fresh)
+        shutil.rmtree(folder)
+        self._told(self.numbers.pop(result.key), result, ran=True)
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def tell_others(self) -> None:
+        """Tell of the cells that other processes have run meanwhile."""
+        for key, index in self.numbers.items():
+            if there := self._there(key):
+                self._told(index, there, ran=False)
+
+    def _key(self, cell: Cell, emitted: str) -> str:
+        return key_of(cell, self._engine.name, self._engine.identity_for(cell), emitted)
+
+    def _there(self, key: str) -> CellResult | None:
+        """Return a cell's result if it is there and counts."""
+        there = None if self._fresh else stored(self._folder, key)
+        return there if there is not None and there.status == "ok" else None
 
 
 def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
@@ -126,8 +208,7 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
     copy.parent.mkdir(parents=True, exist_ok=True)
     try:
         shutil.copytree(source, copy)
-        for path in (*copy.iterdir(), copy):
-            sync(path)
+        flush(copy)
         if cell_folder.has_others(results / key):
             there = None if fresh else stored(results.parent, key)
             if there is None or there.status != "ok":

@@ -6,6 +6,7 @@ Nothing is run, so no engine is needed: a description of what produced each cell
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -217,7 +218,7 @@ def collect(
 ) -> tuple[Counts, Inventory]:
     """Copy a machine's results into a run directory, write its lock, and reanalyse stale results.
 
-    store: locked, with the plan in it. Raises StoreError.
+    store: locked, with the plan in it; it need not flush each cell. Raises StoreError.
     """
     inventory = _take(plan, store, machine)
     documents = _documents(plan, machine, inventory.damaged)
@@ -235,6 +236,7 @@ def collect(
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in inventory.present)
     counts = sweep.run()
     counts.failed += len(inventory.failed)
+    os.sync()  # once: until here the results lie in the plan's folder, too
     if store.plan.precision:
         return _up_to_the_end(store, inventory), inventory
     return counts, inventory

@@ -24,7 +24,7 @@ def incomplete(measured: Measurements, store: Store) -> list[Cell]:
     """Return the cells of configurations that lack a result, their own or a baseline's. Raises
     StoreError.
     """
-    lacking = _missing(measured, store)
+    lacking = without_result(measured, store)
     places = {(cell.configuration, cell.repetition) for cell in lacking if cell.baseline}
     if not places:
         return lacking
@@ -36,8 +36,8 @@ def incomplete(measured: Measurements, store: Store) -> list[Cell]:
     ]
 
 
-def _missing(measured: Measurements, store: Store) -> list[Cell]:
-    """Return the needed cells that have no result, baselines included."""
+def without_result(measured: Measurements, store: Store) -> list[Cell]:
+    """Return the needed cells that have no result, baselines included. Raises StoreError."""
     there = measured.ids
     if measured.plan.baselines:
         there |= {cell.id for cell, _ in finished(store) if cell.baseline}
@@ -46,4 +46,4 @@ def _missing(measured: Measurements, store: Store) -> list[Cell]:
 
 def count_cells(measured: Measurements, store: Store) -> Validity:
     """Count the cells of a run by verdict. Raises TableError, StoreError."""
-    return validity(measured, len(_missing(measured, store)))
+    return validity(measured, len(without_result(measured, store)))

@@ -66,7 +66,8 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. The caller holds the store's lock.
+    written twice. overlapping: cells run while others are analysed; False: one after the other, in
+    the memory and on the disk of a single cell. The caller holds the store's lock.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Sweep:
         wanted: Callable[[Cell], bool] = lambda _: True,
         fresh: bool = False,
         emitted: dict[str, str] | None = None,
+        overlapping: bool = True,
     ) -> None:
         self.store = store
         self.engine = engine
@@ -85,6 +87,7 @@ class Sweep:
         self.jobs = jobs
         self.wanted = wanted
         self.fresh = fresh
+        self.overlapping = overlapping
         self.emitted: dict[str, str] = emitted or {}
         self._requests = store.plan.requests
         self._analysis = lock.analysis_identity(self._requests)
@@ -179,7 +182,8 @@ class Sweep:
             try:
                 while True:
                     # Bounds what has been run and not yet analysed: such a cell occupies disk.
-                    room = runners + readers - len(running) - len(reading)
+                    room = runners + readers if self.overlapping else 1
+                    room -= len(running) + len(reading)
                     for task in islice(tasks, room):
                         if self._todo[task.key]:
                             reading.add(read.submit(self._analyse, analysts, task))

@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+from fairc.compiler.files import sync
 from fairc.compiler.record import FILES, Record, recorded
 
 RESULT, RAW, CONSOLE = "result.json", "raw.tar.zst", "console.txt"
@@ -50,6 +51,16 @@ def replace(target: Path, folder: Path, scratch: Path) -> None:
     record.remove(record.files.keys() - set(new))
     record.move(folder, [name for name in new if name != FILES])
     (folder / FILES).replace(target / FILES)
+
+
+def flush(folder: Path) -> None:
+    """Flush a cell to the disk: whatever else is not there when the power fails can be told by its
+    hash, and is derived again.
+    """
+    for name in (RAW, RESULT, FILES, ORIGIN):
+        if (folder / name).exists():
+            sync(folder / name)
+    sync(folder)
 
 
 def remove_raw(folder: Path) -> int:

@@ -55,11 +55,13 @@ def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
 class Store:
     """A run directory. Reading needs nothing; writing needs the lock: `with store:`.
 
-    path: the directory; created when it is first locked.
+    path: the directory; created when it is first locked. lasting: what is stored is flushed to the
+    disk, because it outlives the process.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, lasting: bool = True) -> None:
         self.path = path
+        self._lasting = lasting
         self._lock: int | None = None
 
     def __enter__(self) -> Self:
@@ -165,14 +167,13 @@ class Store:
     def adopt(self, staged: Path) -> None:
         """Make a staged plan the run's plan. Raises ForeignFileError."""
         record, spec = self.record(), occupant.spec(staged)
-        for name in (CELLS, PLAN):
-            sync(staged / name)
+        self._sync(staged / CELLS, staged / PLAN)
         record.move(
             staged, [*spec, CELLS, PLAN], spec
         )  # the header last: without it there is no plan
         if spec:
             record.remove({n for n in record.files if n.startswith(f"{SPEC}/")} - set(spec))
-        sync(self.path)
+        self._sync(self.path)
         self._discard(staged)
 
     @property
@@ -189,7 +190,7 @@ class Store:
         text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         temporary = self.path / PARTIAL / name
         temporary.write_text(text, encoding="utf-8")
-        sync(temporary)
+        self._sync(temporary)
         self.record().move(temporary.parent, [name])
 
     @property
@@ -337,9 +338,8 @@ class Store:
             path.name: of_file(path) for path in sorted(folder.iterdir()) if path.name != FILES
         }
         Recorded(files=files, ran=ran if whole else None).write(folder, folder)
-        # Whatever else is not on the disk when the power fails is derived again.
-        for name in (*(name for name in (RAW,) if name in files), RESULT, FILES, "."):
-            sync(folder / name)
+        if self._lasting:
+            cell_folder.flush(folder)
         target = self.folder(key)
         if cell_folder.has_others(target):
             cell_folder.replace(target, folder, self.path / PARTIAL)
@@ -351,7 +351,7 @@ class Store:
             self._discard(replaced)
         else:
             folder.rename(target)
-        sync(target.parent)
+        self._sync(target.parent)
 
     def unpack(self, key: str, folder: Path) -> None:
         """Unpack a cell's raw artefacts. Raises OSError, and ValueError if they are damaged."""
@@ -386,6 +386,10 @@ class Store:
     def remove(self, key: str) -> None:
         """Remove the cell with a key, if there is one; what the user keeps in its folder stays."""
         cell_folder.remove(self.folder(key), self.path / PARTIAL)
+
+    def _sync(self, *paths: Path) -> None:
+        for path in paths if self._lasting else ():
+            sync(path)
 
     def _discard(self, folder: Path) -> None:
         try:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ _BATCH = 400
 # How much the file of a cell may unpack to, as it may be a stranger's: far beyond what an analysis
 # writes.
 MOST_BYTES, MOST_TIMES, MOST_TEXT_BYTES = 256 << 20, 100, 1 << 30
+
+
+T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -218,8 +221,7 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
             columns = _in_order(table, added[name])
             body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
             database.execute(f"CREATE TABLE {name} ({body})")
-        left = iter(cells)
-        while batch := list(islice(left, _BATCH)):
+        for batch in _batched(cells, _BATCH):
             for name, of_result in RESULTS.items():
                 _insert(database, of_result, added[name], batch)
             for stored in batch:
@@ -240,6 +242,13 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
             for _ in writers.map(copy, TABLES):
                 pass
+
+
+def _batched(items: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Yield lists of up to so many items."""
+    left = iter(items)
+    while batch := list(islice(left, most)):
+        yield batch
 
 
 def _source(stored: Stored) -> Source:
@@ -274,18 +283,36 @@ def _rows(
 ) -> tuple[str, list[object]]:
     """Return a query for the rows of a table in the folders of cells, and its parameters.
 
+    A part of it for every few hundred files: at each file the lists of its part are gone through.
     Raises OSError for a file that no analysis writes.
     """
+    queries, parameters = list[str](), list[object]()
+    for few in _batched(cells, _BATCH):
+        query, own = _rows_of(database, table, added, few, len(parameters) + 1)
+        queries.append(query)
+        parameters += own
+    return " UNION ALL ".join(queries), parameters
+
+
+def _rows_of(
+    database: duckdb.DuckDBPyConnection,
+    table: Table[Any],
+    added: Sequence[SweptColumn],
+    cells: Sequence[Source],
+    first: int,
+) -> tuple[str, list[object]]:
+    """Return the part of such a query for some cells; first: the number of its first parameter."""
     paths = [source.folder / f"{table.name}.parquet" for source in cells]
     files = [_pattern(path) for path in paths]
-    of_cells, parameters = _of_cells(cells, added, _NUMBER)
+    of_cells, parameters = _of_cells(cells, added, _NUMBER, first)
     values = {
         column.name: f"CAST({quoted(column.name)} AS {column.type})" for column in table.columns[1:]
     }
     parameters += [_longest_texts(database, table, paths, files), files]
+    last = first + len(parameters) - 1
     for column in table.columns[1:]:
         if column.type == "VARCHAR":
-            longest = f"list_extract(${len(parameters) - 1}::BIGINT[], {_NUMBER})"
+            longest = f"list_extract(${last - 1}::BIGINT[], {_NUMBER})"
             text = values[column.name]
             values[column.name] = (
                 f"CASE WHEN strlen({text}) > {longest}"
@@ -295,7 +322,7 @@ def _rows(
         f"{(of_cells | values)[column.name]} AS {quoted(column.name)}"
         for column in _in_order(table, added)
     )
-    return f"SELECT {body} FROM {_FROM.format(f'${len(parameters)}')}", parameters
+    return f"SELECT {body} FROM {_FROM.format(f'${last}')}", parameters
 
 
 def _longest_texts(
@@ -331,20 +358,20 @@ def _longest_texts(
 
 
 def _of_cells(
-    cells: Sequence[Source], added: Sequence[SweptColumn], number: str
+    cells: Sequence[Source], added: Sequence[SweptColumn], number: str, first: int = 1
 ) -> tuple[dict[str, str], list[object]]:
     """Return expressions for the values that are the same in all rows of a cell, by their column,
     and their parameters.
 
-    number: expression for the number of the cell, from 1.
+    number: expression for the number of the cell, from 1. first: the number of the first parameter.
     """
     lists: list[object] = [[source.cell for source in cells]]
-    expressions = {"cell": f"list_extract($1::VARCHAR[], {number})"}
+    expressions = {"cell": f"list_extract(${first}::VARCHAR[], {number})"}
     for found in added:
         texts = [source.bindings.get(found.axis) for source in cells]
         values = {text: found.of(text) for text in {*texts}}
         lists.append([values[text] for text in texts])
-        expression = f"list_extract(${len(lists)}::{found.column.type}[], {number})"
+        expression = f"list_extract(${first + len(lists) - 1}::{found.column.type}[], {number})"
         expressions[found.column.name] = expression
     return expressions, lists
 

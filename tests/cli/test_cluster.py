@@ -79,6 +79,42 @@ def test_a_cell_that_is_there_is_not_run_again(plan: Fairc) -> None:
     assert file.stat().st_ino != before
 
 
+def test_a_cell_that_another_job_finishes_meanwhile_is_not_run(
+    plan: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cell 1 is stored by somebody else while this command runs cell 0."""
+    assert plan("cell", "plan", "--index", "1").status == 0
+    (other,) = results()
+    Path("plan/results", other).rename("other")
+    run, ran = FakeEngine.run, list[str]()
+
+    def meanwhile(self: FakeEngine, cell: Any, workdir: Path) -> Any:
+        ran.append(cell.id)
+        if len(ran) == 1:
+            Path("other").rename(Path("plan/results", other))
+        return run(self, cell, workdir)
+
+    monkeypatch.setattr(FakeEngine, "run", meanwhile)
+    called = plan("cell", "plan", "--index", "0-2")
+    assert called.status == 0
+    told = [line.partition(": ")[2] for line in called.out.splitlines()]
+    assert told == ["valid", "valid", "valid, already done"]
+    assert len(ran) == 2 and len(results()) == 3
+
+
+def test_the_plan_is_read_once_for_all_cells(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work for a hundred thousand cells would grow with their square otherwise."""
+    read, lines = cluster.read_cell, list[int]()
+
+    def counted(folder: Path, header: Any, line: bytes, number: int) -> Any:
+        lines.append(number)
+        return read(folder, header, line, number)
+
+    monkeypatch.setattr(cluster, "read_cell", counted)
+    assert plan("cell", "plan", "--index", "5,0-3").status == 0
+    assert lines == [4, 1, 2, 3, 4, 6]  # one of them first, before anything is prepared
+
+
 def test_chunks(plan: Fairc) -> None:
     """Chunk 1 of 4 cells each is 4 and 5: the plan has six."""
     called = plan("cell", "plan", "--index", "1", "--chunk", "4")

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fairc.cli.table import as_csv, as_text
+from fairc.runtime.ranges.cells import finished
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import Store
 
 if TYPE_CHECKING:
     from fairc.runtime.repetitions.summaries import Row
@@ -111,3 +114,17 @@ def test_many_flows_of_one_index_are_one_row_for_people(fairc: Fairc) -> None:
 def test_few_flows_of_one_index_have_a_row_each(fairc: Fairc) -> None:
     Path("crowd.fexp").write_text(CROWD % 12)
     assert fairc("run", "crowd.fexp").out.count("q[") == 12
+
+
+def test_the_rows_of_many_cells_are_read_in_parts(
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables are the same to the byte, in however many parts their rows are read."""
+    store = Store(Path("results/tiny"))
+    monkeypatch.setattr(tables, "_BATCH", 4)
+    tables.write_of(finished(store), Path("parts"), store.plan)
+    names = sorted(path.name for path in Path("parts").glob("*.parquet"))
+    assert {"slots.parquet", "samples.parquet"} <= {*names}
+    for name in names:
+        whole = Path("results/tiny/tables", name).read_bytes()
+        assert Path("parts", name).read_bytes() == whole, name

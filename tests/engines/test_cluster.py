@@ -32,8 +32,11 @@ def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
     engine.pinned = False
     engine.prepare()
     header = read_plan(plan)
-    result, ran = cluster.run(plan, header, cluster.cell_at(plan, header, 0), engine)
-    assert ran and result.status == "ok", result.error
+    told: list[tuple[int, str, bool]] = []
+    cluster.run(
+        plan, header, [0], engine, lambda n, result, ran: told.append((n, result.status, ran))
+    )
+    assert told == [(0, "ok", True)]
     with Store(tmp_path / "collected") as store:
         store.adopt(store.stage(lambda folder: emit(compiled, folder, ["json"])))
         counts, taken = collection.collect(plan, store, collection.choose(plan), NoProgress(), 1)
