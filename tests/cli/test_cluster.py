@@ -21,6 +21,7 @@ from representatives import few
 from fairc.compiler.record import of_file, recorded
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run import cluster
+from fairc.runtime.store import folder
 from fairc_fake.engine import FakeEngine
 
 pytestmark = pytest.mark.usefixtures("without_report")
@@ -104,11 +105,11 @@ def test_a_cell_that_another_job_finishes_meanwhile_is_not_run(
 
 def test_the_plan_is_read_once_for_all_cells(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     """The work for a hundred thousand cells would grow with their square otherwise."""
-    read, lines = cluster.read_cell, list[int]()
+    read, lines = folder.read_cell, list[int]()
 
-    def counted(folder: Path, header: Any, line: bytes, number: int) -> Any:
+    def counted(where: Path, header: Any, line: bytes, number: int) -> Any:
         lines.append(number)
-        return read(folder, header, line, number)
+        return read(where, header, line, number)
 
     monkeypatch.setattr(cluster, "read_cell", counted)
     assert plan("cell", "plan", "--index", "5,0-3").status == 0
