@@ -160,9 +160,9 @@ def test_what_is_missing_failed_or_damaged_is_said(
     assert "the fake engine was told to fail" in failed.err
     monkeypatch.delenv("FAIRC_FAKE")
     first = json.loads(Path("plan/cells.jsonl").read_text().splitlines()[0])["id"]
-    for folder in Path("plan/results").glob("*/result.json"):
-        if json.loads(folder.read_text())["cell"] == first:
-            (folder.parent / "slots.parquet").write_bytes(b"PAR1 cut off")
+    for result in Path("plan/results").glob("*/result.json"):
+        if json.loads(result.read_text())["cell"] == first:
+            (result.parent / "slots.parquet").write_bytes(b"PAR1 cut off")
     told = plan("run", "plan", "--collect")
     assert told.status == 1
     assert "3 cells: 1 valid, 0 flagged, 0 invalid, 2 failed" in told.out
