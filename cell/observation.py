@@ -10,7 +10,6 @@ import socket
 import struct
 import time
 
-from .batch import BEYOND_TC
 from .nodes import Failed
 
 TYPE_CHECKING = False
@@ -32,6 +31,8 @@ PING_PATIENCE_NS, MOST_PINGING_NS = 20_000_000_000, 200_000_000_000
 """How long to go on where none comes back, for a flow and for all: losses may come in bursts."""
 PING_BYTES = 14 + 20 + 8 + 16
 """Of a ping's frame: Ethernet, IP, ICMP, and what it carries."""
+_UNKNOWN = {"unknown": True}
+"""The options of a queue that tc does not know."""
 
 
 def write_json(path: str, value: object) -> None:
@@ -55,8 +56,9 @@ def queues_by_tc(nodes: Nodes, endpoints: str, beyond: Iterable[str]) -> Queues:
     """
     queues: Queues = {node.name: read_queues(node) for node in nodes}
     for name in beyond:
-        known = [q for q in role_qdiscs(nodes[name], endpoints, ()) if q["kind"] in BEYOND_TC]
-        queues[name] = [q for q in queues[name] if q["kind"] not in BEYOND_TC] + known
+        unknown = {q["kind"] for q in queues[name] if q["options"] == _UNKNOWN}
+        read = [q for q in role_qdiscs(nodes[name], endpoints, ()) if q["kind"] in unknown]
+        queues[name] = [q for q in queues[name] if q["kind"] not in unknown] + read
     return queues
 
 
@@ -64,10 +66,13 @@ def read_queues(node: Node) -> list[dict[str, Any]]:
     """Return `tc -s -j qdisc show` of a node.
 
     tc writes `[Unknown qdisc, optlen=112]` for the options of a queue that it does not know, which
-    is not JSON.
+    is not JSON: they are `_UNKNOWN`.
     """
     text = node.run(["tc", "-s", "-j", "qdisc", "show"])
-    queues: list[dict[str, Any]] = json.loads(re.sub(r"\[Unknown qdisc, optlen=\d+\]", "", text))
+    unknown = json.dumps(_UNKNOWN)[1:-1]
+    queues: list[dict[str, Any]] = json.loads(
+        re.sub(r"\[Unknown qdisc, optlen=\d+\]", unknown, text)
+    )
     return queues
 
 
