@@ -60,7 +60,7 @@ def together(lab: Path, number: int, place: Path, name: str) -> list[Ended]:
 
 def main() -> int:
     """Measure, and print."""
-    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("lab", type=Path)
     asked.add_argument("-n", "--number", type=int, default=60)
     given = asked.parse_args()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
             where that is not known, the latest that is possible. left_ns: when it was seen to
             leave, in order.
             """
+            ...
 
         def kept_out(self, medium: Medium, packets: Packets) -> Bools | None:
             """Return which packets, of all that come to a queue, it does not let into it; None: it

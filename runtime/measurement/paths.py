@@ -212,9 +212,9 @@ class Paths:
             there.update(self.of(flow))
             back.update(self.back(flow))
         for path in flow.subflows:
-            ends = path.address, path.client_address
-            there.update(self._by_address(flow.server, *ends))
-            back.update(self._by_address(flow.client, *ends[::-1]))
+            server, client = path.address, path.client_address
+            there.update(self._by_address(flow.server, server, client))
+            back.update(self._by_address(flow.client, client, server))
         clients = {path.client_address for path in flow.subflows} or {self._client_address(flow)}
         servers = {path.address for path in flow.subflows} or {flow.address}
         if self.reroutings_ns:

@@ -376,9 +376,9 @@ def acks(measured: Measurement, axes: Axes) -> None:
     flow = next(flow for flow in measured.flows if flow.name == "acks")
     places = measured.paths.back(flow.plan)
     record = next(each for each in measured.queues if each.place in places)
-    assert record.thinned is not None
+    assert record.kept_out is not None
     came_s = np.sort(
-        np.concatenate((record.seconds(record.entered), record.seconds(record.thinned)))
+        np.concatenate((record.seconds(record.entered), record.seconds(record.kept_out)))
     )
     number = np.arange(1.0, len(came_s) + 1)
     axes.plot(*few(came_s, number), **SENT)

@@ -34,7 +34,11 @@ def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
     header = read_plan(plan)
     told: list[tuple[int, str, bool]] = []
     cluster.run(
-        plan, header, [0], engine, lambda n, result, ran: told.append((n, result.status, ran))
+        plan,
+        header,
+        [0],
+        engine,
+        lambda index, result, ran: told.append((index, result.status, ran)),
     )
     assert told == [(0, "ok", True)]
     with Store(tmp_path / "collected") as store:
