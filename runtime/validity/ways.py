@@ -65,7 +65,7 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
 
 def _elsewhere(queue: QueueRecord, flow: FlowRecord, what: str, ours: Bools) -> Iterator[Finding]:
     # Bits that were flipped may have made the port another flow's.
-    number = int((ours & (queue.left.damage != BROKEN)).sum())
+    number = int((ours & (queue.left.damage < BROKEN)).sum())
     if number:
         yield Finding(
             "invalid",
