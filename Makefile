@@ -111,10 +111,10 @@ clean: ## remove what was built in this folder (not results/, no image, no kerne
 
 OUT := dist
 MIRROR :=
-wheels: install $(DEVELOPER) ## write wheels into dist/, from a tree without changes, for whom they are not published
+wheels: install $(DEVELOPER) ## write wheels into dist/, from a tree without changes, for machines of your own
 	@cd scripts && ../$(BIN)/python -m dist ../$(OUT) --without-sources
 
-dist: install $(DEVELOPER) ## write a release into dist/: wheels and the sources of what is under the GPL in them (250 MB)
+dist: install $(DEVELOPER) ## write a release into dist/: wheels and the sources of what is under the GPL in them
 	@cd scripts && ../$(BIN)/python -m dist ../$(OUT) $(MIRROR:%=--mirror %)
 
 VERSION :=

@@ -319,7 +319,7 @@ def main() -> None:
                 f" `make dist` where {source_offer.archive(root)} can be reached, or with"
                 " MIRROR=URL of another copy of Debian's archive, fetches what is missing. Or, as"
                 " mirrors keep only the newest version: after `fairc image rm` it makes kernel and"
-                " image of today's packages. `make wheels` is for whom they are not published"
+                " image of today's packages. Wheels that you do not publish: `make wheels`"
             )
     paths += [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
     paths += [plugin(folder, now, name) for name in RELEASED]

@@ -97,16 +97,8 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
                 drawn = _Draws(seed, name, turn)
                 occurrences.append(_occurrence(event, number, begin_ns, length_ns, drawn))
         changed = _changed(way, occurrences, end_ns)
-        for change in changed.changes:
-            state = change.impairment
-            if state is not None and state.least_delay_ns > state.delay_ns:
-                report.reject(
-                    "jitter-above-delay",
-                    f"from {change.at_ns / 1e9:g} s on the jitter is larger than the delay",
-                    max(way.events, key=lambda e: (e.begin_ns <= change.at_ns, e.begin_ns)).span,
-                    help="give the link a `delay` of at least the jitter",
-                )
-                return way
+        if _refuse_jitter(way, changed, report):
+            return way
         entering = next((event.entering for event in way.events if event.entering), None)
         return changed if entering is None else _waiting(changed, entering)
 
@@ -117,6 +109,45 @@ def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
         forward=one_way(link.forward, link.backward, (link.a, link.b)),
         backward=one_way(link.backward, link.forward, (link.b, link.a)),
     )
+
+
+def _refuse_jitter(way: Direction, changed: Direction, report: Report) -> bool:
+    """Refuse a jitter above the delay, and a uniform one after another; return whether one is so.
+
+    A netem that has been given the table of a distribution keeps it, also without one in a change.
+    """
+
+    def span(at_ns: int) -> Span:
+        return max(way.events, key=lambda e: (e.begin_ns <= at_ns, e.begin_ns)).span
+
+    tabled = _has_table(changed.impairment)
+    for change in changed.changes:
+        state, at = change.impairment, f"from {change.at_ns / 1e9:g} s on"
+        if state is None:
+            continue
+        if state.least_delay_ns > state.delay_ns:
+            report.reject(
+                "jitter-above-delay",
+                f"{at} the jitter is larger than the delay",
+                span(change.at_ns),
+                help="give the link a `delay` of at least the jitter",
+            )
+            return True
+        if tabled and state.jitter_ns and not _has_table(state):
+            report.reject(
+                "sudden-jitter",
+                f"{at} the jitter is uniform, and before that it is not",
+                span(change.at_ns),
+                "netem does not take back a distribution that it has been given",
+                "give each `jitter` of the link a `distribution` other than `uniform`",
+            )
+            return True
+        tabled = tabled or _has_table(state)
+    return False
+
+
+def _has_table(state: Impairment) -> bool:
+    return state.jitter_ns > 0 and state.jitter_distribution != "uniform"
 
 
 def _refuse(report: Report, span: Span) -> None:

@@ -189,6 +189,10 @@ def _with_values(
             reorder.span,
             help="give the link a `delay`",
         )
+    if impairment.repair:
+        for key in (keys.REORDER, keys.JITTER):
+            if key.name in settings.values:
+                refuse_beside(f"`{key.name}`", settings.span(key))
     given, jitter = settings.given(keys.JITTER), None
     if given is not None:
         jitter = _jitter(given, event, impairment)
@@ -250,7 +254,7 @@ def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distr
             help="write it as `loss` of the link",
         )
     if impairment.repair and loss.bursts:
-        refuse_beside("bursty losses", loss.span, event.span)
+        refuse_beside("bursty losses", loss.span)
     if impairment.duplicate and loss.bursts:
         fail(
             "conflicting-loss",
@@ -395,7 +399,9 @@ def _refuse_restarts(
     """
     places = [] if recorded is None else [recorded.span]
     for event in found:
-        if (event.ramp_ns and (event.delay or event.loss)) or (event.period_ns and event.delay):
+        if (event.ramp_ns and (event.delay or event.loss)) or (
+            event.period_ns and (event.delay or event.jitter)
+        ):
             places.append(event.span)
     if places and (impairment.bursts is not None or any(event.bursts for event in found)):
         fail(

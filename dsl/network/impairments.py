@@ -96,13 +96,16 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
     return replace(found, repair=repair)
 
 
-def refuse_beside(other: str, at: Span | None, repair: Span) -> None:
-    """Refuse what a link with repair cannot have as well, given at `at`. Raises CompileError."""
+def refuse_beside(other: str, at: Span | None, repair: Span | None = None) -> None:
+    """Refuse what a link with repair cannot have as well, given at `at`. Raises CompileError.
+
+    repair: where the repair is given, if that is known.
+    """
     fail(
         "conflicting-repair",
         f"one link cannot have both `repair` and {other}",
         at,
-        labels=(Label(repair, "the repair"),),
+        labels=() if repair is None else (Label(repair, "the repair"),),
         notes=("what a packet's delay is made of could then not be checked",),
         help="put one of them on a separate link, behind a router",
     )

@@ -1,5 +1,5 @@
-"""Mechanisms of links besides rate, delay and losses: a folder each.
+"""Media, which transmit in place of a link's shaper, and repairs of a link's losses: a folder each.
 
-link        what such a mechanism declares
+link        what the declaration of one says
 registry    all of these
 """

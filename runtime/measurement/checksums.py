@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Int64s = NDArray[np.int64]
 
-UNNOTICED, BROKEN = 1, 2
+UNNOTICED, BROKEN, UNREAD = 1, 2, 3
+"""Nobody's checksum finds it; the host that it is for drops it; so does any router."""
 ICMP, TCP, UDP = 1, 6, 17
 _IPV4, _ARP = 0x0800, 0x0806
 _FULL = 0xFFFF
@@ -52,7 +53,7 @@ class _Sums:
 
 
 def damage(buffer: NDArray[np.uint8], frame: Int64s, packets: Packets) -> Int64s:
-    """Return for each packet BROKEN, UNNOTICED or 0.
+    """Return for each packet UNREAD, BROKEN, UNNOTICED or 0.
 
     buffer: a capture, with some bytes behind its end. frame: where each frame begins in it, which
     was captured whole: of others nothing is said.
@@ -60,11 +61,12 @@ def damage(buffer: NDArray[np.uint8], frame: Int64s, packets: Packets) -> Int64s
     sums = _Sums(buffer)
     ip, kept = frame + 14, np.minimum(frame + packets.frame_bytes, len(buffer) - 64)
     kind, total = sums.field(frame + 12, 2), sums.field(ip + 2, 2)
-    wrong = (kind != _IPV4) & (kind != _ARP)
-    wrong |= _strange(sums.field(frame, 6))
+    unread = (kind != _IPV4) & (kind != _ARP)
+    unread |= _strange(sums.field(frame, 6))
     sound = (kind == _IPV4) & (sums.field(ip, 1) == 0x45) & (ip + total <= kept) & (total >= 20)
-    wrong |= (kind == _IPV4) & ~sound
-    wrong |= sound & (sums.of(ip, ip + 20) != 0)
+    unread |= (kind == _IPV4) & ~sound
+    unread |= sound & (sums.of(ip, ip + 20) != 0)
+    wrong = unread.copy()
     protocol, segment, end = sums.field(ip + 9, 1), ip + 20, np.where(sound, ip + total, ip + 20)
     whole = sound & (sums.field(ip + 6, 2) & 0x3FFF == 0)
     pseudo = np.where(protocol == ICMP, 0, sums.of(ip + 12, ip + 20) + protocol + total - 20)
@@ -77,7 +79,8 @@ def damage(buffer: NDArray[np.uint8], frame: Int64s, packets: Packets) -> Int64s
         good |= (written == 0) & (number == UDP)
         wrong |= ours & ~good
     unnoticed = ~wrong & _strange(sums.field(frame + 6, 6))
-    return np.where(wrong, BROKEN, np.where(unnoticed, UNNOTICED, 0)).astype(np.int64)
+    kinds = [(unread, UNREAD), (wrong, BROKEN), (unnoticed, UNNOTICED)]
+    return np.select([which for which, _ in kinds], [kind for _, kind in kinds], 0).astype(np.int64)
 
 
 def _strange(addresses: Int64s) -> NDArray[np.bool_]:

@@ -183,9 +183,10 @@ class Paths:
 
     def of(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
-        return self.to(flow.server, int(IPv4Address(self._client_address(flow))), at_ns)
+        return self.to(flow.server, int(IPv4Address(self.client_address(flow))), at_ns)
 
-    def _client_address(self, flow: Flow) -> str:
+    def client_address(self, flow: Flow) -> str:
+        """Return the address of a flow's client."""
         return flow.client_address or str(self._addresses[flow.client][0][0].ip)
 
     def ways(self, flow: Flow, at_ns: int | None = None) -> tuple[tuple[Place, ...], ...]:
@@ -215,7 +216,7 @@ class Paths:
             server, client = path.address, path.client_address
             there.update(self._by_address(flow.server, server, client))
             back.update(self._by_address(flow.client, client, server))
-        clients = {path.client_address for path in flow.subflows} or {self._client_address(flow)}
+        clients = {path.client_address for path in flow.subflows} or {self.client_address(flow)}
         servers = {path.address for path in flow.subflows} or {flow.address}
         if self.reroutings_ns:
             for found, addresses in ((there, clients), (back, servers)):

@@ -70,9 +70,9 @@ class Packets:
     Of a packet in a tunnel, frame_bytes, ip_bytes and tos are those of what carries it, and all
     others its own. towards: the address to which routers send it, which is that of what carries it.
     own_tos: its own. long_header: 1 for a UDP datagram that begins with a packet of QUIC's
-    handshake (Initial and Handshake of version 1: RFC 9000, 17.2), else 0. damage: BROKEN for one
-    that the next host or router that checks it drops, UNNOTICED for one that has changed where
-    nobody looks; 0 for others, and where that was not asked for.
+    handshake (Initial and Handshake of version 1: RFC 9000, 17.2), else 0. damage: UNREAD for one
+    that the next router or host drops, BROKEN for one that the host drops that it is for, UNNOTICED
+    for one that has changed where nobody looks; 0 for others, and where that was not asked for.
     """
 
     time_ns: Int64s

@@ -20,7 +20,7 @@ from fairc.mechanisms.queues.registry import QUEUES
 from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import NEAR_S, AppliedChange, History
-from .checksums import BROKEN
+from .checksums import BROKEN, UNREAD
 from .frame_times import divided_ns, multiplied_ns
 from .matching import Matching, Order, lines, match
 from .media import Aggregates, model_of
@@ -475,6 +475,7 @@ def _queue(
         return framed(pcap.concatenate(tuple(map(behind_devices, names))), interface.framing)
 
     entered = at("entry")
+    entered = entered.select(entered.damage != UNREAD)  # the router drops it
     moved = reroutings.get(place[0], ())
     bound, unsure = _bound_for(paths, place, entered, epoch_ns, moved)
     if any(flow.options.discovers_mtu for flow in cell.flows):
@@ -488,7 +489,7 @@ def _queue(
         entered, kept_out = entered.select(~removed), entered.select(removed)
         unsure = unsure[~removed]
     left, delivered = at("exit"), at("delivered")
-    delivered = delivered.select(delivered.damage != BROKEN)  # the next host that looks drops it
+    delivered = delivered.select(delivered.damage < BROKEN)  # the next host that looks drops it
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
     planned = interface.queue
     drop_tail = None

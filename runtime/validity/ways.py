@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 
 import numpy as np
 
@@ -22,8 +23,9 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
     lead there, and of no other; and all data that a client got passed the queues of its flow's way.
 
     The port of a flow tells its packets, on both sides of a NAT and in page loads of many
-    connections. Where routes change, the ways of all times count, and what is on its way then may
-    go on by any of them.
+    connections; what a program of the user's own says to other hosts than its flow's is on no way.
+    Where routes change, the ways of all times count, and what is on its way then may go on by any
+    of them.
     """
     cell = measurement.cell
     if not measurement.captured or (cell.tunnels and measurement.paths.reroutings_ns):
@@ -41,9 +43,15 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
             reverse = plan.workload.opened_by_sender
             there, back = (went_to, came_from) if reverse else (came_from, went_to)
             if there[port] and queue.place not in data:
-                yield from _elsewhere(queue, flow, "data", packets_of(cell, plan, left))
+                ours = packets_of(cell, plan, left)
+                if plan.workload.own_code is not None:
+                    ours &= left.destination == _client(measurement, flow)
+                yield from _elsewhere(queue, flow, "data", ours)
             if back[port] and queue.place not in acks:
-                yield from _elsewhere(queue, flow, "acknowledgements", acks_of(plan, left))
+                ours = acks_of(plan, left)
+                if plan.workload.own_code is not None:
+                    ours &= left.source == _client(measurement, flow)
+                yield from _elsewhere(queue, flow, "acknowledgements", ours)
             if queue.place in data and not reverse and _counts_once(measurement, flow):
                 missing = flow.endpoints.progress.total - int(payload[port])
                 if missing > 0:
@@ -57,13 +65,17 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
 
 def _elsewhere(queue: QueueRecord, flow: FlowRecord, what: str, ours: Bools) -> Iterator[Finding]:
     # Bits that were flipped may have made the port another flow's.
-    number = int((ours & (queue.left.damage != BROKEN)).sum())
+    number = int((ours & (queue.left.damage < BROKEN)).sum())
     if number:
         yield Finding(
             "invalid",
             f"{number} packets with {what} of flow {flow.name} left by {queue.name}, which is not"
             f" on their way: {_WRONG}",
         )
+
+
+def _client(measurement: Measurement, flow: FlowRecord) -> int:
+    return int(IPv4Address(measurement.paths.client_address(flow.plan)))
 
 
 def _counts_once(measurement: Measurement, flow: FlowRecord) -> bool:

@@ -362,6 +362,57 @@ experiment repaired {
   measure = [goodput, loss_rate]
 }
 """
+EFFECT = '''"""Declaration of `garble`: a tenth of the packets is damaged."""
+
+from __future__ import annotations
+
+from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.kinds import A_SWITCH
+from fairc.dsl.model import Misplaced
+from fairc.mechanisms.effects.effect import EffectEntry
+
+from .cell import Garble
+
+DECLARATION = EffectEntry(
+    key=Parameter("garble", A_SWITCH, "a tenth of the packets is damaged", "off"),
+    read=lambda on: Garble() if on else None,
+    does="damages packets",
+    beside_copies="each copy would be damaged for itself",
+    tunnelled=Misplaced("garble-in-tunnel", "put `garble` elsewhere"),
+)
+'''
+EFFECT_PART = '''"""The part of a plan that is `garble`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.cell.effects import EFFECT_KINDS, Effect
+
+
+@EFFECT_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garble(Effect):
+    trait = "damaged packets"
+    kind: Literal["garble"] = "garble"
+
+    @property
+    def damaged(self) -> float:
+        return 0.1
+
+    @property
+    def words(self) -> str:
+        return "corrupt 10%"
+'''
+GARBLED = """fexp 1
+experiment garbled {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with { link left -> right { garble = on } }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput, loss_rate]
+}
+"""
 ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
 
 from __future__ import annotations
@@ -496,7 +547,7 @@ TOYS = {
             )
         },
     ),
-    "mechanism of links": Toy(
+    "medium or repair of links": Toy(
         "patient",
         {
             "mechanisms/links/NAME/__init__.py": '"""`patient`: losses are made good."""\n',
@@ -504,6 +555,15 @@ TOYS = {
             "mechanisms/links/NAME/cell.py": LINK_PART,
         },
         {"mechanisms/__init__.py": (('("radio",)', '("radio", "patient")'),)},
+    ),
+    "effect of links": Toy(
+        "garble",
+        {
+            "mechanisms/effects/NAME/__init__.py": '"""`garble`: a tenth is damaged."""\n',
+            "mechanisms/effects/NAME/declaration.py": EFFECT,
+            "mechanisms/effects/NAME/cell.py": EFFECT_PART,
+        },
+        {"mechanisms/__init__.py": (('("corrupt",)', '("corrupt", "garble")'),)},
     ),
     "engine": Toy(
         "copied",
@@ -635,10 +695,21 @@ def test_a_copy_with_a_new_device_runs_it(fairc: Callable[..., str], tmp_path: P
 
 
 @pytest.mark.full
-def test_a_copy_with_a_new_mechanism_of_links_runs_it(
+def test_a_copy_with_a_new_repair_of_links_runs_it(
     fairc: Callable[..., str], tmp_path: Path
 ) -> None:
     (tmp_path / "repaired.fexp").write_text(REPAIRED)
     said = fairc("run", "repaired.fexp", "-o", "run", "--engine", "uml")
     assert "1 valid" in said, said
     assert '"kind":"patient"' in (tmp_path / "run/cells.jsonl").read_text()
+
+
+@pytest.mark.full
+def test_a_copy_with_a_new_effect_of_links_runs_it(
+    fairc: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "garbled.fexp").write_text(GARBLED)
+    said = fairc("run", "garbled.fexp", "-o", "run", "--engine", "uml")
+    assert "1 valid" in said, said
+    assert '"kind":"garble"' in (tmp_path / "run/cells.jsonl").read_text()
+    assert "damaged packets" in (tmp_path / "run/report.html").read_text()

@@ -183,6 +183,54 @@ def test_those_deaf_to_sigterm_are_killed_a_second_after_their_stop(
     assert again.sha256 == raw.sha256
 
 
+ANSWERS = """#!/usr/bin/env python3
+import socket, sys, time
+port, asked = int(sys.argv[1]), sys.argv[2:]
+link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+if not asked:
+    link.bind(("", port))
+    while True:
+        link.sendto(bytes(500), link.recvfrom(100)[1])
+while True:
+    for host in asked:
+        link.sendto(b"!", (host, port))
+    time.sleep(0.05)
+"""
+STAR = """fexp 1
+experiment star {
+  topology {
+    node a, b, c, d
+    router r
+    link a -- r, d -- r { rate = 1Gbit/s }
+    link r -- b, r -- c { rate = 10Mbit/s  delay = 2ms }
+  }
+  flow own { over = udp  from = a  to = b  start = 0s  stop = 2s  workload = program(
+    server: ["./answers.py", "{port}"], client: ["./answers.py", "{port}", "server"]) }
+  flow two { over = udp  from = d  to = c  start = 0s  stop = 2s  workload = program(
+    server: ["./answers.py", "{port}"], client: ["./answers.py", "5001", "a"]) }
+  flow beside { cca = cubic  from = d  to = c  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+
+
+def test_programs_may_ask_the_servers_of_others(engine: UmlEngine, tmp_path: Path) -> None:
+    """What `c` gets from the server of `own` is on no way of that flow, and makes nothing wrong."""
+    files = tmp_path / "spec"
+    files.mkdir()
+    (files / "answers.py").write_text(ANSWERS)
+    (files / "answers.py").chmod(0o755)
+    (files / "star.fexp").write_text(STAR)
+    experiment, found = dsl.load(dsl.read(files / "star.fexp"))
+    assert experiment is not None, found
+    (cell,) = compile(experiment).cells()
+    measured = load(cell, run(engine, cell, tmp_path / "one", files).artefacts)
+    (queue,) = (q for q in measured.queues if q.place == measured.flows[2].plan.bottleneck)
+    assert (queue.left.source_port == 5001).any()
+    assert judge(measured) == ("valid", ())
+
+
 @pytest.mark.full
 def test_bad_programs_fail_by_themselves(engine: UmlEngine, tmp_path: Path) -> None:
     """Each says in its cell's verdict what happened; the others go on."""
