@@ -46,6 +46,8 @@ _IDENTITY = (
 )
 # What the packets of one flow in one direction have in common.
 _FLOW = ("source", "destination", "protocol", "source_port", "destination_port")
+_LINE = (*_FLOW, "translated")
+"""What packets of one queue of a fair queue have in common: it sees the ports behind a NAT."""
 
 ORDER_NS = 20_000
 """Packets captured this close together may be queued in a different order, where computing takes
@@ -190,7 +192,7 @@ def _windows(
     seen = np.flatnonzero(found >= 0)
     line = np.zeros(len(downstream), np.int64)
     if order == "flows":
-        line = _numbered(_FLOW, downstream)
+        line = _numbered(_LINE, downstream)
     came = np.full(len(downstream), -1, np.int64)
     came[found[seen]] = seen
     ranked, rank = _ranked(line)  # one line behind the other
@@ -265,7 +267,7 @@ def lines(packets: Packets, order: Order) -> Iterator[Int64s]:
     if order == "all":
         yield np.arange(len(packets))
     elif order == "flows":
-        number = _numbered(_FLOW, packets)
+        number = _numbered(_LINE, packets)
         ranked, _ = _ranked(number)
         yield from np.split(ranked, np.flatnonzero(np.diff(number[ranked])) + 1)
 

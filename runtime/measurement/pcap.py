@@ -73,6 +73,8 @@ class Packets:
     handshake (Initial and Handshake of version 1: RFC 9000, 17.2), else 0. damage: UNREAD for one
     that the next router or host drops, BROKEN for one that the host drops that it is for, UNNOTICED
     for one that has changed where nobody looks; 0 for others, and where that was not asked for.
+    translated: 1 for one whose ports were others as it was captured, on the far side of a NAT that
+    has rebound them.
     """
 
     time_ns: Int64s
@@ -97,6 +99,7 @@ class Packets:
     own_tos: Int64s
     long_header: Int64s
     damage: Int64s
+    translated: Int64s
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -344,6 +347,7 @@ def _columns(
         own_tos=read(ip + 1, 1, ipv4),
         long_header=_long_header(read, transport + 8, udp),
         damage=np.zeros(len(offsets), np.int64),
+        translated=np.zeros(len(offsets), np.int64),
     )
 
 

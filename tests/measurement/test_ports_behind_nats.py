@@ -11,6 +11,7 @@ import pytest
 from twice import cells_of
 
 from fairc.mechanisms.devices.nat.record import original
+from fairc.runtime.measurement.matching import lines
 from fairc.runtime.measurement.pcap import Packets
 
 SPEC = """fexp 1
@@ -52,3 +53,15 @@ def test_what_a_host_behind_a_nat_serves_keeps_its_port(tmp_path: Path, workload
     found = original(cell, sent)
     assert found.source_port.tolist() == [local.port, 40_000]
     assert found.destination_port.tolist() == [50_000, 50_000]
+    assert found.translated.tolist() == [0, 1]
+
+
+def test_a_fair_queue_sees_two_flows_as_ports_change() -> None:
+    """Each has a queue of its own, so that packets with the new ports overtake those before."""
+    nothing = np.zeros(4, np.int64)
+    packets = Packets(**{each.name: nothing for each in fields(Packets)})
+    packets = replace(packets, translated=np.array([0, 1, 0, 1]))
+    assert [line.tolist() for line in lines(packets, "flows")] in (
+        [[0, 2], [1, 3]],
+        [[1, 3], [0, 2]],
+    )

@@ -67,7 +67,11 @@ def original(cell: Cell, packets: pcap.Packets) -> pcap.Packets:
         address, port = getattr(packets, side), getattr(packets, f"{side}_port")
         other = np.isin(address, addresses) & (port > 0) & (port < LEAST_PORT)
         other &= ~np.isin(address << 16 | port, served)
-        packets = replace(packets, **{f"{side}_port": np.where(other, port ^ 0xFF00, port)})
+        packets = replace(
+            packets,
+            **{f"{side}_port": np.where(other, port ^ 0xFF00, port)},
+            translated=packets.translated | other,
+        )
     return packets
 
 
