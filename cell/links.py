@@ -195,8 +195,7 @@ Jitter = tuple[int, JitterDistribution, float]
 
 @dataclass(frozen=True, slots=True)
 class Impairment(Part):
-    """A netem at an interface: it delays, loses and transmits
-    them.
+    """A netem at an interface: it delays, loses and transmits packets.
 
     delay_ns: one-way delay, ns. loss: probability that a transmission is lost; independently of
     others, or the stationary loss of the chain `bursts`. limit_packets: netem's own

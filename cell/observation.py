@@ -164,7 +164,14 @@ def _echoes(
             elif ready.poll(max(0, wait_ms)):
                 packet, ancillary, _, _ = raw.recvmsg(256, 64)
                 kind, _, _, mark, number = struct.unpack("!BBHHH", packet[20:28])
-                if kind == 0 and mark == identifier and number in sent_ns:
+                ours = kind == 0 and mark == identifier and number in sent_ns
+                if ours and _is_undamaged(packet[20:]):  # nobody else has looked yet
                     seconds, nanoseconds = struct.unpack("qq", ancillary[0][2][:16])
                     rtts_ns.append(seconds * 1_000_000_000 + nanoseconds - sent_ns[number])
     return rtts_ns
+
+
+def _is_undamaged(message: bytes) -> bool:
+    """Whether the checksum of an ICMP message is right (RFC 1071)."""
+    padded = message + bytes(len(message) % 2)
+    return sum(struct.unpack(f"!{len(padded) // 2}H", padded)) % 0xFFFF == 0
