@@ -174,4 +174,5 @@ def _echoes(
 def _is_undamaged(message: bytes) -> bool:
     """Whether the checksum of an ICMP message is right (RFC 1071)."""
     padded = message + bytes(len(message) % 2)
-    return sum(struct.unpack(f"!{len(padded) // 2}H", padded)) % 0xFFFF == 0
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    return total % 0xFFFF == 0
