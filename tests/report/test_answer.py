@@ -129,6 +129,7 @@ def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     path = make_run(repeat=1, sweep={"rtt": ("10ms", "20ms", "50ms", "100ms")})
     document = json.loads((path / "plan.json").read_text())
     (path / "plan.json").write_text(json.dumps(document | {"cells": 40}))
+    (path / "cells.jsonl").write_text((path / "cells.jsonl").read_text() * 10)
     run = Run(path)
     found = answer(run, Results(run))
     (sides,) = [s for s in found.sentences if "dominates" in s]
