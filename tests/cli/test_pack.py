@@ -250,7 +250,8 @@ def test_programs_of_a_pack_that_are_not_ours_are_reported(packed: Fairc) -> Non
 def test_a_metric_that_is_not_installed_is_no_forgery(
     packed: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(METRICS._all(), "fairness")
+    rest = {name: entry for name, entry in METRICS._all().items() if name != "fairness"}
+    monkeypatch.setattr(METRICS, "_entries", rest)  # a key that comes back would come last
     called = packed("verify", "tiny.zip")
     assert called.status == 1
     assert called.out.startswith("tiny.zip is not proved: ")
