@@ -85,7 +85,7 @@ def stored(folder: Path, key: str) -> CellResult | None:
 
 
 class Told(Protocol):
-    """Is told of each cell as soon as its result is in the plan's folder."""
+    """Called for each cell as soon as its result is in the plan's folder."""
 
     def __call__(self, index: int, result: CellResult, ran: bool) -> None:
         """Take a result. ran: whether this command ran the cell; else its result was there."""

@@ -245,7 +245,7 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
 
 
 def _batched(items: Iterable[T], most: int) -> Iterator[list[T]]:
-    """Yield lists of up to so many items."""
+    """Yield the items in lists of at most `most`."""
     left = iter(items)
     while batch := list(islice(left, most)):
         yield batch

@@ -1,5 +1,7 @@
-"""Words of links, hosts and calls in containers, on a kernel that has netem: a cell of them does what
-its plan says, though the emulated processor that 22 containers share takes samples late.
+"""Words of links, hosts and calls in containers, on a kernel that has netem.
+
+A cell of them does what its plan says, though the emulated processor that 22 containers share takes
+samples late.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from fairc.runtime.uml import source
 OPTIONS = ("-nostdinc", "-I.", "-D__KERNEL__", '-DKBUILD_MODNAME="file"', "-c", "-o", "net/file.o")
 
 
-@pytest.mark.skipif(shutil.which("awk") is None, reason="awk is missing")
 @pytest.mark.parametrize(
     ("before", "header", "compiled"),
     [

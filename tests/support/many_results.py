@@ -1,12 +1,12 @@
-"""Fill the folder of a compiled plan with results for all its cells, to try what collects and reports
-them at a size for which running them takes hours.
+"""Fill the folder of a compiled plan with results for all its cells, to try collection and reports
+at a size whose cells would take hours to run.
 
     fairc compile many.fexp -o many --target slurm --engine fake
-    fairc cell many --index 0-3999        # all configurations once: cells come repetition by repetition
+    fairc cell many --index 0-3999  # the first repetition of all configurations
     python tests/support/many_results.py many
 
-Each cell without a result gets that of the first repetition of its configuration, under its own id and
-key. What is measured of such a run is what the commands cost; its numbers mean nothing.
+Each cell without a result gets that of the first repetition of its configuration, under its own id
+and key. What is measured of such a run is what the commands cost; its numbers mean nothing.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class _Sending:
         return self._rates[self._at]
 
     def end_ns(self, begin_ns: int, size: int) -> int:
-        """Return when so many bytes have been sent that begin at a time."""
+        """Return when `size` bytes whose sending begins at `begin_ns` have been sent, ns."""
         rate, left, now_ns, at = self.rate(begin_ns), size * 10**9, begin_ns, self._at
         while at < len(self._times):
             passes = (self._times[at] - now_ns) * rate
