@@ -124,8 +124,10 @@ class Watch:
             self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
             self._cpu_at_progress_s = cpu_s
         if virtual_ns is not None and cpu_s - self._cpu_at_progress_s > limits.standstill_s:
+            hardly = f"advanced by at most {limits.standstill_ns / 1e9:g} s, to"
             return (
-                f"its clock stopped at {virtual_ns / 1e9:.6f} s while it computed for"
+                f"its clock {hardly if limits.standstill_ns else 'stopped at'}"
+                f" {virtual_ns / 1e9:.6f} s while it computed for"
                 f" {limits.standstill_s:g} s: a program in it is in an endless loop"
             )
         if cpu_s > limits.cpu_s:

@@ -22,9 +22,10 @@ from fairc.runtime.host.faults import EngineUnavailable
 from . import confinement, image_roots
 
 SUFFIX = ".program"
-HARDLY_NS = 100_000_000
-"""What a program advances the clock by that forks without end, in its `cpu`: each call costs 1 us,
-and a fork takes the host 10 ms.
+HARDLY_NS = 10**9
+"""A machine whose clock advances by less in its programs' `cpu` has one that spins or forks without
+end. Each call costs 1 us and a fork takes the host 5 to 10 ms, so one that forks computes for about
+50 s in a second of its clock; traffic at 1 Gbit/s computes for 3 s.
 """
 ADVICE = (
     "it spins or forks without end, or computes for long: programs compute in no time here, so one"
@@ -143,6 +144,6 @@ def standstill(cell: Cell) -> dict[str, Any]:
 def explained(cell: Cell, error: str) -> str:
     """Return why a machine had to be stopped, with whose programs it had, and advice."""
     names = [f"`{flow.declared or flow.name}`" for flow, _ in of(cell)]
-    if not names or "its clock stopped" not in error:
+    if not names or "while it computed for" not in error:
         return error
     return f"{error}, of the flow {' or '.join(names)}: {ADVICE}"

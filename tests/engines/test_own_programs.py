@@ -363,7 +363,7 @@ def test_they_run_only_where_they_may_and_as_they_were(
     with pytest.raises(EngineUnavailable, match="would not be confined on this machine"):
         engine.identity_for(cell)
     limits = bounds.limits(1.0, 1.0, **own_programs.standstill(cell))
-    assert (limits.standstill_s, limits.standstill_ns) == (30.0, 100_000_000)
+    assert (limits.standstill_s, limits.standstill_ns) == (30.0, own_programs.HARDLY_NS)
 
 
 def test_bytes_count_once_all_before_them_are_there() -> None:
