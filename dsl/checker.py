@@ -107,7 +107,7 @@ class Checker:
         self._silent: set[str] = set()
         self._statements: tuple[syntax.Statement, ...] = ()
         self._elsewhere: set[str] = set()
-        self._mentioned: set[str] = set()
+        self._rest: tuple[syntax.Experiment, ...] = ()
         self._beside: tuple[str, ...] = ()
 
     def check(self) -> Experiment | None:
@@ -182,7 +182,7 @@ class Checker:
             for statement in whole(declared[other], declared).statements
             for name in _settable(statement)
         }
-        self._mentioned = {n for e in declared.values() if e is not chosen for n in mentioned(e)}
+        self._rest = tuple(each for each in declared.values() if each is not chosen)
         return self._experiment(experiment)
 
     # the parts, in order
@@ -260,7 +260,8 @@ class Checker:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
-            elsewhere = self._mentioned | self._overrides.words
+            rest = self._rest if declared else ()
+            elsewhere = self._overrides.words.union(*map(mentioned, rest))
             here = [s for name, s in declared.items() if name not in elsewhere]
             reports = [n for kind in READING for n in self._of(kind)]
             self._warn_all(unused(bindings, nodes, reports, flows, users, here, lets))
