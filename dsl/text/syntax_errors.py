@@ -547,11 +547,17 @@ class SyntaxErrors:
         start = token.start_pos or 0
         if token.type == "_LPAR" and re.search(r"\w[ \t]+$", self.source.text[:start][-80:]):
             return "in a call the parenthesis follows the name without a space"
+        called = re.search(r"=[ \t]*(\w+)\Z", before := self.source.text[:start].rstrip())
+        if token.type == "_LBRACE" and called:
+            return f"arguments stand in parentheses, with `:`: `{called[1]}(rate: 10Mbit/s)`"
+        if re.search(r"\bstep\Z", before) and accepts == {"_EQUALS"}:
+            return "values in equal steps are a range times the step: `(1..5) * 10ms`"
+        if opened and re.search(r'\bclaim\s+"[^"\n]*"\s*\Z', self.source.text[: opened.start]):
+            return "a claim says what holds: `holds = median(goodput(a)) > 1Mbit/s`"
         if token.type == "_LBRACE" and accepts == {"_EQUALS"}:
             return "settings are written `rate = 1Mbit/s`, and lists `measure = [goodput, rtt]`"
         if token.type == "FEXP":
             return "`fexp 1` stands at the top of the file, once"
-        before = self.source.text[:start].rstrip()
         if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
             return "names consist of letters, digits and `_`"
         if re.search(r"\b(?:for|while)\Z", before):

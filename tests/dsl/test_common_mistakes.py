@@ -99,6 +99,10 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
             "wrong-type",
             "`median(goodput(a))`",
         ),
+        (of(more='claim "c" { goodput > 1Mbit/s }'), "syntax", "`holds = median(goodput(a))"),
+        (of(more='claim "c" { median(goodput) > 1Mbit/s }'), "syntax", "`holds = median("),
+        (of(more="sweep { x = 1ms .. 9ms step 1ms }"), "syntax", "`(1..5) * 10ms`"),
+        (of("dumbbell { rate = 1Mbit/s }"), "syntax", "`dumbbell(rate: 10Mbit/s)`"),
         (of(more='claim "c" { holds = goodput > 1Mbit/s }'), "wrong-type", "`median(goodput)`"),
     ],
 )
