@@ -49,5 +49,14 @@ DECREASING = _trend("decreasing", "It falls with a swept name: a trend, and no s
 TRENDS: Registry[Entry] = Registry("trend of a claim", "trend", [INCREASING, DECREASING])
 
 STATISTICS: Registry[Entry] = Registry(
-    "statistic of a claim", "statistic", [MEDIAN, MEAN, PERCENTILE, COUNT]
+    "statistic of a claim",
+    "statistic",
+    [MEDIAN, MEAN, PERCENTILE, COUNT],
+    misplaced={
+        f"p{p}": (
+            f"over the repetitions it is `percentile(goodput(a), {p})`; within one, a value of the"
+            f" metric, such as `median(rtt.p{p}(a))`"
+        )
+        for p in (5, 10, 25, 75, 90, 95, 99)
+    },
 )

@@ -704,6 +704,11 @@ METRICS: Registry[MetricEntry] = Registry(
             "`datagrams.jitter` is that of a flow over UDP; for TCP and QUIC see `rtt` and"
             " `queue_delay`"
         ),
+        **dict.fromkeys(
+            ("mean", "median", "p50", "p90", "p95", "p99", "max", "min"),
+            "a metric is measured in each repetition, and reports take the statistics over them;"
+            " values over time within one are `rtt.p95`, `rtt.max`",
+        ),
         "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
         "loss": "the share of packets that a flow lost is `loss_rate`",
         "power": (

@@ -181,15 +181,36 @@ class Namer:
         """Return a metric without its sub-value, and both together: `queue_delay`,
         `queue_delay.p95`.
         """
-        if not isinstance(item, Symbol | Applied) or "." not in item.name:
+        if not isinstance(item, Symbol | Applied):
+            return item, ""
+        whole = item.name_span if isinstance(item, Applied) else item.span
+        self._require_call(item.name, whole)
+        if "." not in item.name:
             return item, ""
         name, *rest = item.name.split(".")
-        whole = item.name_span if isinstance(item, Applied) else item.span
         span = Span(whole.source, whole.start, whole.start + len(name))
         check_sub_values(self.metrics.get(name, span), rest, whole)
         if isinstance(item, Applied):
             return replace(item, name=name, name_span=span), item.name
         return Symbol(name, span), item.name
+
+    def _require_call(self, name: str, at: Span) -> None:
+        """Raise CompileError for `goodput[a]` and `a.goodput`, as other languages write a flow."""
+        metric, _, rest = name.partition("[")
+        flow, _, value = name.partition(".")
+        if rest and metric in self.metrics:
+            called = f"{metric}({rest.removesuffix(']')})"
+        elif flow in self.flows and flow not in self.metrics and value in self.metrics:
+            called = f"{value}({flow})"
+        else:
+            return
+        fail(
+            "unknown-metric",
+            f"no metric is called `{name}`",
+            at,
+            note="a flow stands in parentheses behind a metric",
+            help=f"write `{called}`",
+        )
 
     def _check_arguments(self, entry: MetricEntry, item: Applied) -> None:
         """Raise CompileError for a window of a metric that has none, and for options without a

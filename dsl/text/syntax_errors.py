@@ -111,6 +111,28 @@ _LOOPED = re.compile(
 _CYCLE = re.compile(r"\b(every\b[^{}]*?)\s*\{\s*(?:down|up)\Z")
 """The pattern that repeats, up to a word that is no setting."""
 
+MISSHAPEN = {
+    re.compile(shape + r"\Z"): advice
+    for shape, advice in (
+        (r"\blink\s+[\w\[\]]+\s*(?:-|<-\s*>)", "both ways is `a -- b`, one way `a -> b`"),
+        (
+            r"\blink\s+[\w\[\]]+\s*(?:--|->|<-)\s*[\w\[\]]+\s*\(",
+            "what a link has stands in braces: `link a -- b { rate = 1Mbit/s }`",
+        ),
+        (
+            r"\bflow\s+[\w\[\]]+\s+(?:from|to)",
+            "it stands in the block: `flow a { from = server  to = client ... }`",
+        ),
+        (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
+        (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
+        (r"=\s*\{", "several values are a list in brackets: `[a, b]`"),
+        (r"\bsweep\s*\{\s*\w+\s+in", "what is swept is set: `sweep { n = 1..4 }`"),
+    )
+}
+"""Shapes of other languages, up to the token that does not fit, and how it is written here."""
+
+MISSHAPEN_REACH = 200
+
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
 
@@ -545,13 +567,15 @@ class SyntaxErrors:
 
     def _help(self, token: Token, accepts: frozenset[str], opened: Span | None) -> str | None:
         start = token.start_pos or 0
+        written = self.source.text[: token.end_pos][-MISSHAPEN_REACH:]
+        for shape, advice in MISSHAPEN.items():
+            if shape.search(written):
+                return advice
         if token.type == "_LPAR" and re.search(r"\w[ \t]+$", self.source.text[:start][-80:]):
             return "in a call the parenthesis follows the name without a space"
         called = re.search(r"=[ \t]*(\w+)\Z", before := self.source.text[:start].rstrip())
         if token.type == "_LBRACE" and called:
             return f"arguments stand in parentheses, with `:`: `{called[1]}(rate: 10Mbit/s)`"
-        if re.search(r"\bstep\Z", before) and accepts == {"_EQUALS"}:
-            return "values in equal steps are a range times the step: `(1..5) * 10ms`"
         if opened and re.search(r'\bclaim\s+"[^"\n]*"\s*\Z', self.source.text[: opened.start]):
             return "a claim says what holds: `holds = median(goodput(a)) > 1Mbit/s`"
         if token.type == "_LBRACE" and accepts == {"_EQUALS"}:
