@@ -9,13 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pydantic_core import from_json
+
 from . import pcap
 
 NS = 1e-9
 """A nanosecond in seconds: from the files' unit to that of measurements."""
 US = 1e-6
 """A microsecond in seconds."""
-_decode = json.JSONDecoder().decode
 
 
 class ArtefactError(Exception):
@@ -82,8 +83,8 @@ class Artefacts:
     @staticmethod
     def _record(name: str, number: int, line: bytes) -> dict[str, Any]:
         try:
-            record = _decode(line.decode())
-        except (ValueError, RecursionError) as error:
+            record = from_json(line)
+        except ValueError as error:
             raise ArtefactError(f"{name}, line {number} is not JSON: {error}") from None
         if not isinstance(record, dict) or not isinstance(record.get("t_ns"), int):
             raise ArtefactError(f"{name}, line {number} is not an object with t_ns")
