@@ -26,6 +26,7 @@ class Need:
 
     activity: completes "no flow ...".
     met: whether any of some flows does it.
+    own_kernel: whether any of them does it on a kernel of the user's own.
     of_all: whether those are all flows of a cell, whichever the metric is requested of.
     otherwise: what the metric does where none does it. instead: the help where flows do something
     else, of which another metric tells the same.
@@ -33,6 +34,7 @@ class Need:
 
     activity: str
     met: Callable[[Sequence[Flow]], bool]
+    own_kernel: Callable[[Sequence[Flow]], bool] = lambda flows: False
     of_all: bool = False
     otherwise: str = "has no values"
     instead: str = ""

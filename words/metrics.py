@@ -118,7 +118,11 @@ _CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connection
 _OTHERS = replace(_SEVERAL, of_all=True, otherwise="is 1")
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
-_STATE = Need("has a CCA over QUIC", _any(lambda flow: flow.transport == "quic"))
+_STATE = Need(
+    "has a CCA over QUIC, or `bbr` on a kernel of yours",
+    _any(lambda flow: flow.transport == "quic"),
+    own_kernel=_any(lambda flow: flow.transport == "tcp" and flow.cca == "bbr"),
+)
 _ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp"))
 _ECN = Need("asks for ECN", _any(lambda flow: bool(flow.options.ecn)))
 _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
@@ -293,7 +297,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "state",
             "bit/s",
-            "State of the CCA over QUIC: part of the time in each, and what it estimates",
+            "State of the CCA, over QUIC: part of the time in each, and what it estimates",
             FLOW,
             _CWND_EVERY,
             *WINDOW,

@@ -62,7 +62,7 @@ class MetricCoverage:
         self._open = [
             request
             for request in self._open
-            if not _need(request).met([flow for flow in scenario.flows if _concerns(request, flow)])
+            if not _met(request, scenario)
         ]
 
     def warnings(self) -> Iterator[Diagnostic]:
@@ -124,6 +124,13 @@ def _need(request: MetricRequest) -> Need:
     need = METRICS[request.name].need
     assert need is not None, request.name
     return need
+
+
+def _met(request: MetricRequest, scenario: Scenario) -> bool:
+    """Return whether a flow of a configuration does what a request needs."""
+    flows = [flow for flow in scenario.flows if _concerns(request, flow)]
+    need = _need(request)
+    return need.met(flows) or (scenario.kernel is not None and need.own_kernel(flows))
 
 
 def _concerns(request: MetricRequest, flow: Flow) -> bool:

@@ -14,6 +14,7 @@ compile_error!("not a static build: run cargo inside endpoints/, where .cargo/co
 mod agenda;
 mod arguments;
 mod arrivals;
+mod bbr_info;
 mod block;
 mod clock;
 mod congestion;

@@ -1,5 +1,6 @@
 //! `TCP_INFO`: the kernel's view of a connection, read with one system call.
 
+use crate::bbr_info::Model;
 use crate::sys;
 use serde::Serialize;
 use socket2::Socket;
@@ -54,6 +55,9 @@ pub struct Sample {
     /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4
     /// Loss.
     pub ca_state: u8,
+    /// What the congestion control says of itself; left out where it says nothing.
+    #[serde(flatten)]
+    pub model: Option<Model>,
 }
 
 /// What the two ends have agreed on.
@@ -219,6 +223,7 @@ fn parse(raw: &[u8; NEEDED]) -> Sample {
         busy_us: u64_at(168),
         rwnd_limited_us: u64_at(176),
         sndbuf_limited_us: u64_at(184),
+        model: None,
     }
 }
 

@@ -33,7 +33,7 @@ class Samples:
     sent_bytes: UDP payload sent, without packets declared lost, over QUIC.
     congestion_state: the kernel's, 0 Open to 4 Loss. congestion_events: reductions of the window
     over QUIC. threshold_packets: slow-start threshold; over TCP `NO_THRESHOLD` where there is none.
-    model_state: of a CCA over QUIC that says so, an index into `STATES`; then what it estimates:
+    model_state: of a CCA that says so, an index into `STATES`; then what it estimates:
     probe_cycle: cycles of probing so far; max_bw_bps: bandwidth; model_min_rtt_s: RTT without a
     queue; longterm_bytes, shortterm_bytes: bounds of the bytes in flight; alpha: share of packets
     that are marked.
@@ -77,7 +77,7 @@ STATES = (
     *("default", "competitive"),
     *("reconnaissance", "unvalidated", "validating", "safe_retreat"),
 )
-"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBR (version 1 has one
+"""States of the CCAs that say theirs: of windows that grow, of BBR (version 1 has one
 `probe_bw`, version 3 four), of Copa, of Careful Resume."""
 
 
@@ -110,6 +110,14 @@ def _tcp_in_flight(unacked: Floats, sacked: Floats, lost: Floats, retrans_out: F
 
 
 _UNKNOWN = _Source()
+# Of CCAs that say what they do: those over QUIC, and version 3 of BBR over TCP.
+_MODEL = {
+    "model_state": _Source(("state",)),
+    "max_bw_bps": _Source(("max_bw_bps",)),
+    "model_min_rtt_s": _Source(("path_min_rtt_us",), _in(US)),
+    "longterm_bytes": _Source(("inflight_longterm_bytes",)),
+    "shortterm_bytes": _Source(("inflight_shortterm_bytes",)),
+}
 _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
     "tcp": {
         "cwnd_packets": _Source(("cwnd",)),
@@ -124,6 +132,7 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "busy_s": _Source(("busy_us",), _in(US)),
         "congestion_state": _Source(("ca_state",)),
         "threshold_packets": _Source(("ssthresh",)),
+        **_MODEL,
     },
     "quic": {
         "cwnd_packets": _Source(("cwnd_bytes", "mtu"), _packets),
@@ -138,12 +147,8 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "sent_bytes": _Source(("bytes_sent", "bytes_lost"), np.subtract),
         "congestion_events": _Source(("congestion_events",)),
         "threshold_packets": _Source(("ssthresh_bytes", "mtu"), _packets),
-        "model_state": _Source(("state",)),
+        **_MODEL,
         "probe_cycle": _Source(("cycle",)),
-        "max_bw_bps": _Source(("max_bw_bps",)),
-        "model_min_rtt_s": _Source(("path_min_rtt_us",), _in(US)),
-        "longterm_bytes": _Source(("inflight_longterm_bytes",)),
-        "shortterm_bytes": _Source(("inflight_shortterm_bytes",)),
         "alpha": _Source(("alpha_ppm",), _in(1e-6)),
     },
     # A sender of datagrams has no state that could be sampled.
@@ -165,6 +170,7 @@ _MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us"
 def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
     """Return the `sample` events of one flow as columns. Raises ArtefactError."""
     events = sorted(events, key=lambda e: (e["t_ns"], field(e, "connection", file)))
+    absent = _MAY_BE_ABSENT.difference(*events)
 
     def number(event: Mapping[str, Any], key: str) -> float:
         value = event.get(key, 0)
@@ -175,7 +181,7 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
         return field(event, key, file)
 
     def column(source: _Source) -> Floats:
-        if not source.fields:
+        if absent.issuperset(source.fields):
             return np.full(len(events), np.nan)
         return source.make(*(np.array(numbers(key), np.float64) for key in source.fields))
 

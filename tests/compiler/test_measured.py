@@ -52,6 +52,17 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
         (BULK + FILE, "fct, fairness, cwnd", []),
         (BULK, "marks", [("marks", "no flow asks for ECN, so `marks` has no values")]),
         (BULK.replace("cca =", "ecn = on  cca ="), "marks", []),
+        (
+            BULK.replace("cubic", "bbr"),
+            "state",
+            [
+                (
+                    "state",
+                    "no flow has a CCA over QUIC, or `bbr` on a kernel of yours, so `state` has no"
+                    " values",
+                )
+            ],
+        ),
         (BULK + FILE, "share(a)", []),
         (
             BULK,

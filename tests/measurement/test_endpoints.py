@@ -68,6 +68,17 @@ def test_the_model_of_a_cca_is_read_where_there_is_one() -> None:
         sampled("quic", {**QUIC_SAMPLE, "state": "asleep"})
 
 
+def test_bbr_of_a_kernel_says_its_model_over_tcp() -> None:
+    model = {"state": "probe_bw_up", "max_bw_bps": 10**7, "path_min_rtt_us": 40_000}
+    found = sampled("tcp", {**TCP_SAMPLE, **model, "inflight_shortterm_bytes": 9_000}, TCP_SAMPLE)
+    assert STATES[int(found.model_state[0])] == "probe_bw_up"
+    assert (found.max_bw_bps[0], found.shortterm_bytes[0]) == (10**7, 9_000)
+    assert found.model_min_rtt_s[0] == pytest.approx(0.04)
+    assert np.isnan(found.longterm_bytes).all()
+    assert np.isnan(found.model_state[1])
+    assert np.isnan(sampled("tcp", TCP_SAMPLE).model_state).all()
+
+
 @pytest.mark.parametrize(("transport", "sample"), [("tcp", TCP_SAMPLE), ("quic", QUIC_SAMPLE)])
 def test_a_field_that_is_needed_is_missed(transport: str, sample: dict[str, Any]) -> None:
     for key in ("rtt_us", "mss" if transport == "tcp" else "mtu"):

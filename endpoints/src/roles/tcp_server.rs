@@ -13,7 +13,7 @@ use crate::socket::{self, Listening};
 use crate::source::Source;
 use crate::tcp::transfer::{closed, Header, Step, Transfer};
 use crate::workload::Workload;
-use crate::{mptcp, sys, tcp_info};
+use crate::{bbr_info, mptcp, sys, tcp_info};
 use socket2::Socket;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -28,6 +28,9 @@ const FIRST_PEER: u64 = 3;
 const REQUESTS_BACKLOG: u32 = 4_096;
 /// Makes TCP pace without limiting it: bytes/s that no link reaches.
 const UNLIMITED: u64 = 1 << 40;
+
+/// The congestion control whose version 3 says what it does.
+const BBR: &str = "bbr";
 
 /// Serves until every connection has come and ended, or until SIGTERM.
 ///
@@ -81,6 +84,8 @@ struct Peer {
     step: Step,
     /// What is waited for at the socket.
     interest: Interest,
+    /// Its congestion control says what it does.
+    reports_model: bool,
 }
 
 impl Server {
@@ -137,6 +142,7 @@ impl Server {
                 transfer: None,
                 step: Step::For(Interest::Read),
                 interest: Interest::Read,
+                reports_model: false,
             };
             self.peers.put(slot, peer);
         }
@@ -226,6 +232,8 @@ impl Server {
         let Request { connection, bytes } = request;
         let (agreed, state, rto_us) = tcp_info::agreed(&peer.socket)?;
         self.prepare(&peer.socket, state.mss, agreed.header_bytes())?;
+        peer.reports_model =
+            self.description.cca == BBR && bbr_info::read(&peer.socket, state.mss)?.is_some();
         if first {
             let limit = socket::pacing_limit(&peer.socket)?;
             log.at(
@@ -318,7 +326,10 @@ impl Server {
     fn sample(&self, peer: &Peer, connection: u32, log: &mut Log) -> io::Result<u64> {
         let subflows = &self.description.subflows;
         if subflows.is_empty() {
-            let sample = tcp_info::read(&peer.socket)?;
+            let mut sample = tcp_info::read(&peer.socket)?;
+            if peer.reports_model {
+                sample.model = bbr_info::read(&peer.socket, sample.mss)?;
+            }
             let acknowledged = sample.bytes_acked;
             log.now(&Event::Sample { connection, sample });
             return Ok(acknowledged);
