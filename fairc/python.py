@@ -57,13 +57,13 @@ SAMPLED: Mapping[str, str] = {
 """Series of each connection: their names, and their columns in the table `samples`."""
 
 
-def check(file: PathLike) -> Diagnostics:
+def check(file: PathLike, *, settings: Mapping[str, str] | None = None) -> Diagnostics:
     """Return everything that is wrong with a file: errors and warnings, each with its place.
 
-    It is empty where nothing is; `.errors` are those that keep it from running. Raises CompileError
-    for a file that cannot be read.
+    It is empty where nothing is; `.errors` are those that keep it from running. settings: as of
+    `--set`, name -> expression. Raises CompileError for a file that cannot be read.
     """
-    return checking.diagnose(Path(file))
+    return checking.diagnose(Path(file), settings or {})
 
 
 def plan(

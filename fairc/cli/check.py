@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from fairc import compiler, dsl
 from fairc.compiler.plan import Cell
@@ -22,9 +23,9 @@ CONFIGURATIONS = 1000
 """At most this many configurations are compiled, evenly spread: all of them in most experiments."""
 
 
-def check(files: tuple[Path, ...], form: str) -> int:
+def check(files: tuple[Path, ...], settings: dict[str, str], form: str) -> int:
     """Parse and check experiments; nothing is run."""
-    total: list[Diagnostics] = [diagnose(path) for path in files]
+    total: list[Diagnostics] = [diagnose(path, settings) for path in files]
     everything = Diagnostics(d for found in total for d in found)
     if form == "json":
         console.result(dsl.render_json(everything).rstrip("\n"))
@@ -40,14 +41,17 @@ def check(files: tuple[Path, ...], form: str) -> int:
     return Status.WRONG if everything.errors else Status.WELL
 
 
-def diagnose(path: Path) -> Diagnostics:
-    """Return every diagnostic of a file: the front end's and the compiler's."""
+def diagnose(path: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Diagnostics:
+    """Return every diagnostic of a file: the front end's and the compiler's.
+
+    settings: as of `--set`, name -> expression.
+    """
     try:
         if path == STANDARD_INPUT:
             text = dsl.decoded(sys.stdin.buffer.read(dsl.SIZE_LIMIT + 1), "<stdin>")
-            experiments, found = dsl.load_all(text)
+            experiments, found = dsl.load_all(text, settings)
         else:
-            experiments, found = load(path, {})
+            experiments, found = load(path, settings)
     except CompileError as error:
         return Diagnostics(error.diagnostics)
     each = [compiled(experiment, experiment.diagnostics) for experiment in experiments]

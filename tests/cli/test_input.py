@@ -61,6 +61,17 @@ def test_check_of_a_directory(fairc: Fairc) -> None:
     assert "is a directory" in called.err
 
 
+def test_check_takes_the_settings_of_run(fairc: Fairc) -> None:
+    Path("two.fexp").write_text(
+        "fexp 1\nlet over = tcp\nexperiment e {\n"
+        "  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(20pkt))\n"
+        "  flow a { cca = cubic  over = over  workload = file(1MB) }\n  measure = [fct]\n}\n"
+    )
+    assert fairc("check", "two.fexp", "--set", "over=quic").status == 0
+    assert "`overt`" in fairc("check", "two.fexp", "--set", "overt=quic").err
+    assert "sctp" in fairc("check", "two.fexp", "--set", "over=sctp").err
+
+
 def test_run_of_a_directory_without_a_plan(fairc: Fairc) -> None:
     Path("folder").mkdir()
     called = fairc("run", "folder")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, form, quiet, type_path
+from fairc.cli.options import Command, form, quiet, settings, type_path
 
 
 @click.command(cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
+@settings()
 @form(
     *("full", "concise", "json", "github"),
     help="json and github (annotations of its workflows) go to standard output.",
