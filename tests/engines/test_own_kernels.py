@@ -43,7 +43,7 @@ def l4s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "digest": "b" * 64,
         "kernel": "6.17.1",
         "sha256": PROGRAM,
-        "ccas": {"reno": {}, "ours": {"gain": 3, "fast": True}},
+        "ccas": {"bbr": {}, "reno": {}, "ours": {"gain": 3, "fast": True}},
         "qdiscs": ["bfifo", "netem", "pfifo"],
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -73,6 +73,28 @@ def test_a_cca_that_only_a_kernel_has_is_a_word_of_its_cells(l4s: Path) -> None:
     assert cell.flows[0].cca == "ours"
     assert cell.flows[0].cca_parameters == {"gain": 5, "fast": False}
     assert refused("ours(gian: 5)").code == "unknown-argument"
+
+
+def test_bbr_of_a_kernel_may_say_its_state(l4s: Path) -> None:
+    """Of the standard kernel's, version 1, nothing would be measured."""
+    states = SPEC.replace("[goodput]", "[goodput, state]").replace(
+        "{queue})",
+        "{queue}) with {{ link left -> right {{ at enters(a, probe_bw_up) {{ delay = 9ms }} }} }}",
+    )
+    found = {}
+    for kernel in ("l4s", "standard"):
+        text = states.format(cca="bbr", kernel=kernel, queue="fifo(10pkt)")
+        experiment, _ = load(Source("x.fexp", text))
+        assert experiment is not None
+        made = compile(experiment)
+        if kernel == "l4s":
+            (cell,) = made.cells()
+            assert cell.flows[0].sample_every_ns == 10_000_000
+        else:
+            with pytest.raises(CompileError):
+                list(made.cells())
+        found[kernel] = {each.code for each in made.diagnostics}
+    assert found == {"l4s": set(), "standard": {"unknown-state", "nothing-to-measure"}}
 
 
 def test_the_checker_says_which_kernel_has_a_cca(l4s: Path) -> None:
