@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         LinkDevice,
         LinkMedium,
         Misplaced,
+        Queue,
         Recording,
         Recordings,
         Trace,
         Transmit,
     )
     from .network import Link, Network, Node, Proxies, Tunnel
-    from .queues import Queue
     from .requests import Input, MetricRequest
     from .scenarios import Configuration, Count, Scenario
     from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
@@ -79,12 +79,11 @@ _HOMES = {
     **dict.fromkeys(
         (
             *("Burst", "Direction", "Event", "LinkDevice", "LinkMedium", "Misplaced"),
-            *("Recording", "Recordings", "Trace", "Transmit"),
+            *("Queue", "Recording", "Recordings", "Trace", "Transmit"),
         ),
         "links",
     ),
     **dict.fromkeys(("Link", "Network", "Node", "Proxies", "Tunnel"), "network"),
-    "Queue": "queues",
     **dict.fromkeys(("Input", "MetricRequest"), "requests"),
     **dict.fromkeys(("Configuration", "Count", "Scenario"), "scenarios"),
     **dict.fromkeys(

@@ -21,7 +21,7 @@ from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
-from fairc.runtime.store.opened import RunTables
+from fairc.runtime.store.tables import RunTables
 
 if TYPE_CHECKING:
     import numpy as np
