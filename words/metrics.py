@@ -28,22 +28,7 @@ from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
 from . import metric_lacks as lacks
-from .metric_entry import A_FLOW, FLOW, FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
-
-__all__ = [
-    "A_FLOW",
-    "A_SAMPLE_TIME",
-    "FLOW",
-    "FROM",
-    "GROUP",
-    "LATENCY",
-    "METRICS",
-    "TO",
-    "WINDOW",
-    "FlowTiming",
-    "MetricEntry",
-    "Need",
-]
+from .metric_entry import A_FLOW, FLOW, FROM, WINDOW, FlowTiming, MetricEntry, Need
 
 P = Parameter
 

@@ -8,8 +8,8 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.dsl.model.names import called
-from fairc.words.metric_entry import FlowPath
-from fairc.words.metrics import METRICS, Need
+from fairc.words.metric_entry import FlowPath, Need
+from fairc.words.metrics import METRICS
 
 from .grid import Blueprint
 

@@ -13,7 +13,8 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called
-from fairc.words.metrics import METRICS, FlowTiming
+from fairc.words.metric_entry import FlowTiming
+from fairc.words.metrics import METRICS
 
 WATCHED_EVERY_NS = 10_000_000
 

@@ -24,7 +24,10 @@ from . import (
     rates,
     window,
 )
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing as Drawing
+from .base import FigureKind as FigureKind
+from .base import NothingToDraw as NothingToDraw
+from .base import Subject as Subject
 
 
 def defaults(subject: Subject) -> list[FigureKind]:
@@ -44,12 +47,3 @@ def defaults(subject: Subject) -> list[FigureKind]:
 FIGURES: Registry[FigureKind] = Registry(
     "figure", "figure", plugins.members(words.FIGURES, words.GROUP, __name__, "KIND")
 )
-
-__all__ = [
-    "FIGURES",
-    "Drawing",
-    "FigureKind",
-    "NothingToDraw",
-    "Subject",
-    "defaults",
-]
