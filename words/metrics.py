@@ -29,6 +29,7 @@ from fairc.dsl.model import Flow, MetricRequest
 
 from . import metric_lacks as lacks
 from .metric_entry import A_FLOW, FLOW, FROM, WINDOW, FlowTiming, MetricEntry, Need
+from .transfers import check_transfers
 
 P = Parameter
 
@@ -578,7 +579,7 @@ METRICS: Registry[MetricEntry] = Registry(
             FLOW,
             values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             need=_TRANSFER,
-            of_transfers=True,
+            check=check_transfers,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
             better="less",
             lacks=lacks.groups,
