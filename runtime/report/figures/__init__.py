@@ -1,9 +1,9 @@
 """Figures: drawings with captions, from the tables of a run.
 
 A figure is a query, marks and a caption. `base`: what a figure is. `query` (what a requested figure
-asks for), `traces` (one repetition over time), `overtime` and `within` (other tables): the
-data. `marks` (plain data that is drawn), `chart` (panels with axes, names and a legend),
-`rows`, `axis`, `layout` and `style`: the drawing, once for all. Then one module per kind of figure.
+asks for), `traces` (one repetition over time), `overtime` (bins of time of all cells): the data.
+`marks` (plain data that is drawn), `chart` (panels with axes, names and a legend), `rows`, `axis`,
+`layout` and `style`: the drawing, once for all. Then one module per kind of figure.
 To add a kind: a module that defines `KIND`, a line in words/figures.py, and a test.
 """
 
