@@ -43,11 +43,7 @@ class MetricCoverage:
         """Examine the paths of the flows of one configuration."""
         paths = _paths(blueprint) if self._lacking else ()
         for key, (request, value, _) in [*self._lacking.items()]:
-            named = [
-                path
-                for path in paths
-                if not request.sessions or not called(path.flow).isdisjoint(request.sessions)
-            ]
+            named = [path for path in paths if request.is_of(called(path.flow))]
             lacks = METRICS[request.name].lacks
             assert lacks is not None
             if not named:
@@ -128,5 +124,4 @@ def _need(request: MetricRequest) -> Need:
 
 def _concerns(request: MetricRequest, flow: Flow) -> bool:
     """Return whether a flow can meet what a request needs."""
-    everyone = not request.sessions or _need(request).of_all
-    return everyone or not called(flow).isdisjoint(request.sessions)
+    return _need(request).of_all or request.is_of(called(flow))
