@@ -7,8 +7,7 @@ only the compiler knows the routes.
 
 From the smallest part to the whole:
 
-    queues      queues and sizes
-    links       rate, delay and losses of a link, and how they change
+    links       queue, rate, delay and losses of a link, and how they change
     network     nodes, links, proxies, tunnels
     workloads   what all workloads share; mechanisms/workloads has each of them; web pages
     flows       who sends what to whom

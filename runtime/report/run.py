@@ -57,7 +57,7 @@ class Configuration:
 class Run:
     """A run directory, opened for reading.
 
-    path: the directory. rows, columns, register: as of Opened; they raise TableError. measured:
+    path: the directory. rows, columns, register: as of RunTables; they raise TableError. measured:
     what its cells measured. axes: swept names in file order. repeated: how often the plan repeats
     its configurations.
     Raises ReportError when a part of it is missing or unreadable.
