@@ -14,29 +14,23 @@ In order of control flow:
     emission       a folder with the plan and the emitted programs
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fairc.dsl.core.on_demand import on_demand
+
 if TYPE_CHECKING:
-    from .compilation import Compilation, compile
-    from .emission import emit
-    from .plan import Cell, Plan
+    from .compilation import Compilation as Compilation
+    from .compilation import compile as compile
+    from .emission import emit as emit
+    from .plan import Cell as Cell
+    from .plan import Plan as Plan
 
-__all__ = ["Cell", "Compilation", "Plan", "compile", "emit"]
-
-_HOMES = {
-    "Cell": "plan",
-    "Compilation": "compilation",
-    "Plan": "plan",
-    "compile": "compilation",
-    "emit": "emission",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Return what the package offers; on demand, since the plan in it is what the words are lowered
-    to.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__ = on_demand(
+    __name__,
+    {
+        "compilation": "Compilation compile",
+        "emission": "emit",
+        "plan": "Cell Plan",
+    },
+)
+"""The plan in it is what the words are lowered to."""

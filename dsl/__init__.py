@@ -18,57 +18,40 @@ results       `measure`, `report` and `claim`
 experiment    the result; its parts are described in model
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fairc.dsl.core.on_demand import on_demand
+
 if TYPE_CHECKING:
-    from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
-    from .core.render import render_concise, render_full, render_github, render_json, runnable
-    from .core.source import Source, Span
-    from .grid.conditions import condition
-    from .loading import in_common, load, load_all
-    from .text.reading import SIZE_LIMIT, decoded, read
+    from .core.diagnostics import CompileError as CompileError
+    from .core.diagnostics import Diagnostic as Diagnostic
+    from .core.diagnostics import Diagnostics as Diagnostics
+    from .core.diagnostics import Label as Label
+    from .core.diagnostics import Severity as Severity
+    from .core.render import render_concise as render_concise
+    from .core.render import render_full as render_full
+    from .core.render import render_github as render_github
+    from .core.render import render_json as render_json
+    from .core.render import runnable as runnable
+    from .core.source import Source as Source
+    from .core.source import Span as Span
+    from .grid.conditions import condition as condition
+    from .loading import in_common as in_common
+    from .loading import load as load
+    from .loading import load_all as load_all
+    from .text.reading import SIZE_LIMIT as SIZE_LIMIT
+    from .text.reading import decoded as decoded
+    from .text.reading import read as read
 
-__all__ = [
-    "SIZE_LIMIT",
-    "CompileError",
-    "Diagnostic",
-    "Diagnostics",
-    "Label",
-    "Severity",
-    "Source",
-    "Span",
-    "condition",
-    "decoded",
-    "in_common",
-    "load",
-    "load_all",
-    "read",
-    "render_concise",
-    "render_full",
-    "render_github",
-    "render_json",
-    "runnable",
-]
-
-_HOMES = {
-    **dict.fromkeys(
-        ("CompileError", "Diagnostic", "Diagnostics", "Label", "Severity"), "core.diagnostics"
-    ),
-    **dict.fromkeys(
-        ("render_concise", "render_full", "render_github", "render_json", "runnable"), "core.render"
-    ),
-    **dict.fromkeys(("Source", "Span"), "core.source"),
-    "condition": "grid.conditions",
-    **dict.fromkeys(("in_common", "load", "load_all"), "loading"),
-    **dict.fromkeys(("SIZE_LIMIT", "decoded", "read"), "text.reading"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Return what the package offers; on demand, since who reads results needs the model of a
-    checked experiment, and nothing that reads text.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__ = on_demand(
+    __name__,
+    {
+        "core.diagnostics": "CompileError Diagnostic Diagnostics Label Severity",
+        "core.render": "render_concise render_full render_github render_json runnable",
+        "core.source": "Source Span",
+        "grid.conditions": "condition",
+        "loading": "in_common load load_all",
+        "text.reading": "SIZE_LIMIT decoded read",
+    },
+)
+"""Who reads results needs the model of a checked experiment, and nothing that reads text."""

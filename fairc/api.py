@@ -129,13 +129,13 @@ if TYPE_CHECKING:
         WHERE as _FIGURE_WHERE,
         FigureEntry as FigureEntry,
     )
-    from fairc.words.metrics import (
+    from fairc.words.metric_entry import (
         A_FLOW as A_FLOW,
-        A_SAMPLE_TIME as A_SAMPLE_TIME,
         FlowTiming as FlowTiming,
         MetricEntry as MetricEntry,
         Need as Need,
     )
+    from fairc.words.metrics import A_SAMPLE_TIME as A_SAMPLE_TIME
 
     # A type checker takes no name as exported that has another one where it is from.
     netems_below = _netems_below
@@ -155,7 +155,8 @@ _PLACES = {
     "fairc.dsl.core.entries": "Entry Parameter Use",
     "fairc.dsl.core.kinds": "A_COUNT A_POSITIVE_TIME A_PROBABILITY A_RATE A_TIME Lists Words",
     "fairc.dsl.model": "MetricRequest:SpecMetricRequest",
-    "fairc.words.metrics": "A_FLOW A_SAMPLE_TIME FlowTiming MetricEntry Need",
+    "fairc.words.metric_entry": "A_FLOW FlowTiming MetricEntry Need",
+    "fairc.words.metrics": "A_SAMPLE_TIME",
     "fairc.words.figures": "FACET:FIGURE_FACET METRIC:FIGURE_METRIC WHERE:FIGURE_WHERE FigureEntry",
     "fairc.words.ccas": "TCP_CCAS",
     "fairc.mechanisms.queues.discipline": "SIZE:QUEUE_SIZE Discipline LinkQueue",

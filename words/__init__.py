@@ -11,6 +11,7 @@ losses         loss models; jitter, trace: what else a link does; packet_sizes: 
 pages          what a load loads; workloads are in mechanisms/workloads
 transports     and ccas, by transport; distributions: of random values; draws: from them;
                processing: the time that hosts take
-metrics        and figures: what is known about them by their names
+metrics        and figures: what is known about them by their names; transfers: how many a
+               percentile of completion times needs
 reference      the tables of docs/reference/words.md; manual: what `fairc show` says
 """

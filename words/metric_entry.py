@@ -101,7 +101,6 @@ class MetricEntry(Entry):
     is_level: whether it is a mean over time, so that it depends on when it was taken while bulk
     flows still move.
     not_levels: the values that are not, by their names in `measure`.
-    of_transfers: whether its percentiles are over transfers.
     packets: which captured packets it is computed from: those of each flow at its bottleneck
     (`flow`), those of all flows together (`all`), or none.
     from_packets: the values of another metric that are, by their names in `measure`.
@@ -134,7 +133,6 @@ class MetricEntry(Entry):
     runs: bool = True
     is_level: bool = False
     not_levels: frozenset[str] = frozenset()
-    of_transfers: bool = False
     packets: Literal["flow", "all", "none"] = "none"
     from_packets: frozenset[str] = frozenset()
     outside_windows: frozenset[str] = frozenset()

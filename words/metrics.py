@@ -28,22 +28,8 @@ from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
 from . import metric_lacks as lacks
-from .metric_entry import A_FLOW, FLOW, FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
-
-__all__ = [
-    "A_FLOW",
-    "A_SAMPLE_TIME",
-    "FLOW",
-    "FROM",
-    "GROUP",
-    "LATENCY",
-    "METRICS",
-    "TO",
-    "WINDOW",
-    "FlowTiming",
-    "MetricEntry",
-    "Need",
-]
+from .metric_entry import A_FLOW, FLOW, FROM, WINDOW, FlowTiming, MetricEntry, Need
+from .transfers import check_transfers
 
 P = Parameter
 
@@ -597,7 +583,7 @@ METRICS: Registry[MetricEntry] = Registry(
             FLOW,
             values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             need=_TRANSFER,
-            of_transfers=True,
+            check=check_transfers,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
             better="less",
             lacks=lacks.groups,

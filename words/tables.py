@@ -426,17 +426,3 @@ def _separator(line: str) -> str | None:
 def _is_value(cell: str) -> bool:
     """Whether a cell can be one of a row, and no name of a column."""
     return cell.casefold() in MISSING or number(cell) is not None or clock_s(cell) is not None
-
-
-__all__ = [
-    "MISSING",
-    "ROW_LIMIT",
-    "Column",
-    "ColumnName",
-    "ColumnNames",
-    "Table",
-    "Times",
-    "clock_s",
-    "number",
-    "unit",
-]

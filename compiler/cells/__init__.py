@@ -3,7 +3,7 @@
 In order of control flow:
 
 lowering   a configuration through the passes to what its cells share
-sampling   what metrics require of it; transfers: of percentiles; coverage: of any configuration
+sampling   what metrics require of it; coverage: of any configuration
 grid       what each repetition draws: a cell
 variation  what the seeds vary, as text
 """

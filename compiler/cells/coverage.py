@@ -8,8 +8,8 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.dsl.model.names import called
-from fairc.words.metric_entry import FlowPath
-from fairc.words.metrics import METRICS, Need
+from fairc.words.metric_entry import FlowPath, Need
+from fairc.words.metrics import METRICS
 
 from .grid import Blueprint
 
@@ -43,11 +43,7 @@ class MetricCoverage:
         """Examine the paths of the flows of one configuration."""
         paths = _paths(blueprint) if self._lacking else ()
         for key, (request, value, _) in [*self._lacking.items()]:
-            named = [
-                path
-                for path in paths
-                if not request.sessions or not called(path.flow).isdisjoint(request.sessions)
-            ]
+            named = [path for path in paths if request.is_of(called(path.flow))]
             lacks = METRICS[request.name].lacks
             assert lacks is not None
             if not named:
@@ -135,5 +131,4 @@ def _met(request: MetricRequest, scenario: Scenario) -> bool:
 
 def _concerns(request: MetricRequest, flow: Flow) -> bool:
     """Return whether a flow can meet what a request needs."""
-    everyone = not request.sessions or _need(request).of_all
-    return everyone or not called(flow).isdisjoint(request.sessions)
+    return _need(request).of_all or request.is_of(called(flow))

@@ -56,7 +56,6 @@ from fairc.words.kernel_modules import variant
 
 from .grid import NOBODY, Blueprint, seed_of_draws, with_hashes, with_rtts
 from .sampling import check_requests, sample_every_ns
-from .transfers import check_transfers
 
 KNOWN_NETWORKS = 1000
 
@@ -126,7 +125,6 @@ class Lowering:
         bindings = dict(configuration.bindings)
         metrics = [request.at(bindings) for request in experiment.requests.metrics]
         check_requests(scenario, traffic, metrics, experiment.measured_at, report)
-        check_transfers(scenario, traffic, metrics, experiment.measured_at, report)
         if report.failed:
             return None
         shared = plan.Cell(

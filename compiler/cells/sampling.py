@@ -13,7 +13,8 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called
-from fairc.words.metrics import METRICS, FlowTiming
+from fairc.words.metric_entry import FlowTiming
+from fairc.words.metrics import METRICS
 
 WATCHED_EVERY_NS = 10_000_000
 
@@ -31,7 +32,7 @@ def sample_every_ns(
     wanted = (
         round(float(request.options.get(every.name, every.fallback.number)) * 1e9)
         for request in requests
-        if (every := METRICS[request.name].every) is not None and _of(request, flow)
+        if (every := METRICS[request.name].every) is not None and request.is_of(called(flow))
     )
     most_ns = WATCHED_EVERY_NS if flow.name in watched else SAMPLE_EVERY_NS
     return min((most_ns, *wanted))
@@ -51,7 +52,7 @@ def check_requests(
             asked = [
                 _measured(scenario, flow, path, request)
                 for flow, path in traffic
-                if _of(request, flow)
+                if request.is_of(called(flow))
             ]
             for found in check(request, asked):
                 report(replace(found, span=places[request.label]))
@@ -68,7 +69,3 @@ def _measured(
         begins_ns=max(scenario.warmup_ns, flow.start_ns or 0),
         ends_ns=min(ends, default=None),
     )
-
-
-def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
-    return not request.sessions or not called(flow).isdisjoint(request.sessions)

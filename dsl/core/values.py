@@ -337,11 +337,21 @@ class Several:
 
 
 @dataclass(frozen=True)
-class ListValue:
-    """A list."""
+class _Items:
+    """Values in order."""
 
     items: tuple[Value, ...]
     span: Span = field(compare=False)
+
+    @cached_property
+    def weight(self) -> int:
+        """The number of its parts."""
+        return 1 + sum(item.weight for item in self.items)
+
+
+class ListValue(_Items):
+    """A list."""
+
     phrase: ClassVar[str] = "a list"
 
     @cached_property
@@ -349,18 +359,10 @@ class ListValue:
         """The items in brackets."""
         return f"[{', '.join(item.canonical for item in self.items)}]"
 
-    @cached_property
-    def weight(self) -> int:
-        """The number of its parts."""
-        return 1 + sum(item.weight for item in self.items)
 
-
-@dataclass(frozen=True)
-class TupleValue:
+class TupleValue(_Items):
     """A tuple."""
 
-    items: tuple[Value, ...]
-    span: Span = field(compare=False)
     phrase: ClassVar[str] = "a tuple"
 
     @cached_property
@@ -368,11 +370,6 @@ class TupleValue:
         """The items in parentheses."""
         inner = ", ".join(item.canonical for item in self.items)
         return f"({inner},)" if len(self.items) == 1 else f"({inner})"
-
-    @cached_property
-    def weight(self) -> int:
-        """The number of its parts."""
-        return 1 + sum(item.weight for item in self.items)
 
 
 Value = (

@@ -7,8 +7,7 @@ only the compiler knows the routes.
 
 From the smallest part to the whole:
 
-    queues      queues and sizes
-    links       rate, delay and losses of a link, and how they change
+    links       queue, rate, delay and losses of a link, and how they change
     network     nodes, links, proxies, tunnels
     workloads   what all workloads share; mechanisms/workloads has each of them; web pages
     flows       who sends what to whom
@@ -17,85 +16,53 @@ From the smallest part to the whole:
     scenarios   scenarios, configurations
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fairc.dsl.core.on_demand import on_demand
+
 if TYPE_CHECKING:
-    from .flows import Flow, Multipath, OwnCca, Transport
-    from .links import (
-        Burst,
-        Direction,
-        Event,
-        LinkDevice,
-        LinkMedium,
-        Misplaced,
-        Recording,
-        Recordings,
-        Trace,
-        Transmit,
-    )
-    from .network import Link, Network, Node, Proxies, Tunnel
-    from .queues import Queue
-    from .requests import Input, MetricRequest
-    from .scenarios import Configuration, Count, Scenario
-    from .workloads import Distribution, Page, Path, Refusal, SimpleWorkload, Workload
+    from .flows import Flow as Flow
+    from .flows import Multipath as Multipath
+    from .flows import OwnCca as OwnCca
+    from .flows import Transport as Transport
+    from .links import Burst as Burst
+    from .links import Direction as Direction
+    from .links import Event as Event
+    from .links import LinkDevice as LinkDevice
+    from .links import LinkMedium as LinkMedium
+    from .links import Misplaced as Misplaced
+    from .links import Queue as Queue
+    from .links import Recording as Recording
+    from .links import Recordings as Recordings
+    from .links import Trace as Trace
+    from .links import Transmit as Transmit
+    from .network import Link as Link
+    from .network import Network as Network
+    from .network import Node as Node
+    from .network import Proxies as Proxies
+    from .network import Tunnel as Tunnel
+    from .requests import Input as Input
+    from .requests import MetricRequest as MetricRequest
+    from .scenarios import Configuration as Configuration
+    from .scenarios import Count as Count
+    from .scenarios import Scenario as Scenario
+    from .workloads import Distribution as Distribution
+    from .workloads import Page as Page
+    from .workloads import Path as Path
+    from .workloads import Refusal as Refusal
+    from .workloads import SimpleWorkload as SimpleWorkload
+    from .workloads import Workload as Workload
 
-__all__ = [
-    "Burst",
-    "Configuration",
-    "Count",
-    "Direction",
-    "Distribution",
-    "Event",
-    "Flow",
-    "Input",
-    "Link",
-    "LinkDevice",
-    "LinkMedium",
-    "MetricRequest",
-    "Misplaced",
-    "Multipath",
-    "Network",
-    "Node",
-    "OwnCca",
-    "Page",
-    "Path",
-    "Proxies",
-    "Queue",
-    "Recording",
-    "Recordings",
-    "Refusal",
-    "Scenario",
-    "SimpleWorkload",
-    "Trace",
-    "Transmit",
-    "Transport",
-    "Tunnel",
-    "Workload",
-]
-
-_HOMES = {
-    **dict.fromkeys(("Flow", "Multipath", "OwnCca", "Transport"), "flows"),
-    **dict.fromkeys(
-        (
-            *("Burst", "Direction", "Event", "LinkDevice", "LinkMedium", "Misplaced"),
-            *("Recording", "Recordings", "Trace", "Transmit"),
-        ),
-        "links",
-    ),
-    **dict.fromkeys(("Link", "Network", "Node", "Proxies", "Tunnel"), "network"),
-    "Queue": "queues",
-    **dict.fromkeys(("Input", "MetricRequest"), "requests"),
-    **dict.fromkeys(("Configuration", "Count", "Scenario"), "scenarios"),
-    **dict.fromkeys(
-        ("Distribution", "Page", "Path", "Refusal", "SimpleWorkload", "Workload"), "workloads"
-    ),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Return what the package offers; on demand, since plans hold its requests alone."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    return found
+__getattr__ = on_demand(
+    __name__,
+    {
+        "flows": "Flow Multipath OwnCca Transport",
+        "links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
+        " Trace Transmit",
+        "network": "Link Network Node Proxies Tunnel",
+        "requests": "Input MetricRequest",
+        "scenarios": "Configuration Count Scenario",
+        "workloads": "Distribution Page Path Refusal SimpleWorkload Workload",
+    },
+)
+"""Plans hold its requests alone."""

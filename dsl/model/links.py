@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from fairc.cell.frames import MTU, frame_bytes
@@ -11,13 +11,34 @@ from fairc.cell.framing import ETHERNET, Framing
 from fairc.cell.links import Change, ChosenLoss, Entering, GilbertElliott, Impairment, Jitter
 from fairc.cell.medium import Medium
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Size
 
-from .queues import Queue
 from .requests import Input
 from .workloads import Distribution
 
 if TYPE_CHECKING:
     from .flows import Flow
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue: its registry name, its size, and those of its other arguments that are given.
+
+    options: parameter -> its value, as its kind takes it. bands: code point -> the queue of packets
+    with it, the first that is served first; of most queues none.
+    """
+
+    kind: str
+    size: Size
+    span: Span
+    options: Mapping[str, object] = field(default_factory=dict)
+    bands: Mapping[int, Queue] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[Queue, ...]:
+        """Itself, and the queues of its bands."""
+        return (self, *self.bands.values())
+
 
 Transmit = Literal["frames", "bucket"]
 Ecn = Literal["none", "bleach", "mark"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Self
 
@@ -83,6 +83,10 @@ class MetricRequest(Model):
     def label(self) -> str:
         """Its name among all requests of an experiment: `goodput`, `goodput(from: 5s)`."""
         return f"{self.name}{self.mark}"
+
+    def is_of(self, names: Collection[str]) -> bool:
+        """Whether it is of a flow with these names; one that names no flow is of all."""
+        return not self.sessions or any(name in names for name in self.sessions)
 
     def at(self, bindings: Mapping[str, str]) -> MetricRequest:
         """Return the request with the options of a configuration, given its swept values."""

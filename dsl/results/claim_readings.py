@@ -17,7 +17,7 @@ from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.figures import LOAD
-from fairc.words.metrics import MetricEntry
+from fairc.words.metric_entry import MetricEntry
 
 from .claim_forms import is_statistic
 from .facts import Facts, condition

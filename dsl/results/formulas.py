@@ -19,7 +19,8 @@ from fairc.dsl.model.expressions import DEEPEST as MOST_LEVELS
 from fairc.dsl.model.expressions import Amount, CellValue, Expression, Operator, applied
 from fairc.dsl.model.requests import Formula
 from fairc.dsl.text import syntax
-from fairc.words.metrics import FLOW, METRICS, MetricEntry
+from fairc.words.metric_entry import FLOW, MetricEntry
+from fairc.words.metrics import METRICS
 
 from .amounts import amount
 from .instances import Instance, Namer

@@ -20,7 +20,7 @@ from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Goal, Precision
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import REPEAT
-from fairc.words.metrics import MetricEntry
+from fairc.words.metric_entry import MetricEntry
 from fairc.words.repetitions import LEAST, Repeat
 
 from .amounts import amount

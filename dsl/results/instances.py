@@ -27,7 +27,8 @@ from fairc.dsl.model.names import base
 from fairc.dsl.model.requests import Comparison, MetricRequest, Window
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DURATION, WARMUP
-from fairc.words.metrics import FROM, METRICS, TO, WINDOW, MetricEntry
+from fairc.words.metric_entry import FROM, TO, WINDOW, MetricEntry
+from fairc.words.metrics import METRICS
 
 from .amounts import Row, Sweep, amount
 

@@ -12,7 +12,7 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model.metric_names import request_label, unmarked
 from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
-from fairc.words.metrics import MetricEntry
+from fairc.words.metric_entry import MetricEntry
 
 from .facts import Facts
 from .instances import check_sub_values, refuse_flow

@@ -2,9 +2,8 @@
 
     cursor      where in a text the cursor is: its block, key and call
     offers      completion: keys, values, units and names that fit there
-    explain     hover: the manual's page of a word
     places      declarations of a file: definitions, outline
-    server      the protocol, through pygls
+    server      the protocol, through pygls; hover: the manual's page of a word
 
 Nothing is run and nothing is written; a file is read as `fairc check` reads it.
 """

@@ -14,7 +14,7 @@ from pygls.workspace import TextDocument
 
 from fairc import __version__, compiler, dsl
 from fairc.cli.check import CONFIGURATIONS, compiled
-from fairc.cli.show import pages
+from fairc.cli.show import pages, with_definition
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.passes.queues import bdp_bytes
 from fairc.compiler.plan import Cell
@@ -24,10 +24,10 @@ from fairc.dsl.experiment import Experiment
 from fairc.dsl.text.layout import layout
 from fairc.runtime.formatting import counted, size
 from fairc.runtime.run.progress import duration
+from fairc.words.manual import KEYS, Page
 
-from .cursor import cursor_at, word_at
-from .explain import explanation
-from .offers import Offer, Sort, offers
+from .cursor import Cursor, cursor_at, word_at
+from .offers import Offer, Pages, Sort, markdown, offers
 from .places import Declaration, declaration_of, declarations
 
 PAUSE_S = 0.3
@@ -338,3 +338,43 @@ def closed(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
     if uri in ls.waiting:
         ls.waiting.pop(uri).cancel()
     ls.hints.pop(uri, None)
+
+
+def explanation(word: str, cursor: Cursor, pages: Pages, is_key: bool) -> str:
+    """Return Markdown about a word; empty if the manual has no page of it.
+
+    is_key: whether `=` or `:` follows it.
+    """
+    found = _page(word, cursor, pages, is_key)
+    return "\n\n---\n\n".join(markdown(with_definition(page)) for page in found)
+
+
+def _page(word: str, cursor: Cursor, pages: Pages, is_key: bool) -> list[Page]:
+    if is_key and not cursor.call:
+        return [page for page in pages.get(KEYS + cursor.block, ()) if page.name == word]
+    if is_key:
+        parameters = _of_call(cursor.call, pages)
+        return [
+            Page(word, f"parameter of {cursor.call}", field.summary, field.runs, (field,))
+            for page in parameters
+            for field in page.fields
+            if field.name == word
+        ][:1]
+    named = [page for page in _words(pages) if page.name == word]
+    if not named and "." in word:
+        named = [page for page in pages["metrics"] if word in page.values]
+    return named
+
+
+def _of_call(call: str, pages: Pages) -> list[Page]:
+    return [page for page in _words(pages) if page.name == call.partition(".")[0]]
+
+
+def _words(pages: Pages) -> list[Page]:
+    left_out = ("blocks", "units", "targets", "engines")
+    return [
+        page
+        for family, members in pages.items()
+        if family not in left_out and not family.startswith(KEYS)
+        for page in members
+    ]

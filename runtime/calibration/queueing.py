@@ -20,7 +20,6 @@ from .reading import Reading, near
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.99
 BATCHES = 30
 NORMAL_99 = 2.576
 LATE_S = 1e-3

@@ -11,29 +11,18 @@ of it, put together by `loading`; `series` and `pages` are kept.
 
 from typing import TYPE_CHECKING
 
-from .artefacts import ArtefactError
-from .record import SLOT_S, FlowRecord, Measurement, Passage
-from .selection import middle_of, packets_of
+from fairc.dsl.core.on_demand import on_demand
+
+from .artefacts import ArtefactError as ArtefactError
+from .record import SLOT_S as SLOT_S
+from .record import FlowRecord as FlowRecord
+from .record import Measurement as Measurement
+from .record import Passage as Passage
+from .selection import middle_of as middle_of
+from .selection import packets_of as packets_of
 
 if TYPE_CHECKING:
-    from .loading import load
+    from .loading import load as load
 
-__all__ = [
-    "SLOT_S",
-    "ArtefactError",
-    "FlowRecord",
-    "Measurement",
-    "Passage",
-    "load",
-    "middle_of",
-    "packets_of",
-]
-
-
-def __getattr__(name: str) -> object:
-    """Return `load`, on demand: it needs all that reads files, and tables of results need none."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .loading import load
-
-    return load
+__getattr__ = on_demand(__name__, {"loading": "load"})
+"""It needs all that reads files, and tables of results need none."""

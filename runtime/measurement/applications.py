@@ -178,3 +178,6 @@ def requests(
         bytes=size[order],
         late_s=column(asked, "late_us").astype(np.float64) * US,
     )
+
+
+NO_REQUESTS = requests([], [], [], "")

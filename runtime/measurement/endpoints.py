@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow
+from fairc.compiler.plan import Cell, Flow
 
 from . import applications, qlog, round_trips, samples, transits
-from .applications import Requests, Video
-from .artefacts import NS, ArtefactError, Artefacts, field
+from .applications import NO_REQUESTS, Requests, Video
+from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .frames import Frames, Kind, Way
 from .loads import PageLoad
+from .pcap import Capture
+from .queues import QueueRecord
 from .samples import Samples
 from .transits import Transits
 
@@ -70,6 +72,21 @@ class ConnectionEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Remains:
+    """What is left of a cell, for the endpoints of one of its flows.
+
+    captures: by name. queue: of the flow's bottleneck.
+    """
+
+    artefacts: Artefacts
+    cell: Cell
+    flow: Flow
+    captures: Mapping[str, Capture]
+    ending: Ending
+    queue: QueueRecord
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoints:
     """One flow as its two programs saw it; times in s after the epoch.
 
@@ -94,24 +111,24 @@ class Endpoints:
     which both ends said what became of them.
     """
 
-    opened_s: Mapping[int, float]
-    accepted_s: Mapping[int, float]
-    done_s: Mapping[int, float]
     first_byte_s: float | None
     end_s: float | None
     unended: int
     completed: bool
     progress: Progress
     samples: Samples
-    videos: tuple[Video, ...]
-    requests: Requests
-    loads: tuple[PageLoad, ...]
-    own_time: PageLoad | None
-    transports: Mapping[int, str]
     ccas: frozenset[str]
     reports: Mapping[str, tuple[Mapping[str, Any], ...]]
-    packet_log: NDArray[np.void] | None
     errors: tuple[str, ...]
+    opened_s: Mapping[int, float] = field_of(default_factory=dict)
+    accepted_s: Mapping[int, float] = field_of(default_factory=dict)
+    done_s: Mapping[int, float] = field_of(default_factory=dict)
+    videos: tuple[Video, ...] = ()
+    requests: Requests = NO_REQUESTS
+    loads: tuple[PageLoad, ...] = ()
+    own_time: PageLoad | None = None
+    transports: Mapping[int, str] = field_of(default_factory=dict)
+    packet_log: NDArray[np.void] | None = None
     given_up: tuple[ConnectionEnd, ...] = ()
     transits: Transits | None = None
     files: Mapping[str, bytes | None] = field_of(default_factory=dict)
@@ -151,9 +168,6 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         requests=applications.requests(
             client["fetched"], client["unfinished"], client["asked"], client_file
         ),
-        loads=(),
-        own_time=None,
-        transports={},
         **reported(artefacts, flow, server, client),
     )
 

@@ -24,6 +24,7 @@ from . import (
     tunnels,
 )
 from .artefacts import NS, ArtefactError, Artefacts, Ending, field
+from .endpoints import Remains
 from .paths import PathError, Paths, Place
 from .pcap import Capture, Packets
 from .queues import QueueRecord
@@ -128,7 +129,7 @@ def _flow(
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if record := find("workloads", flow.workload.kind, "record"):
-        reported = record.load(artefacts, flow, cell, captures, ending, queue)
+        reported = record.load(Remains(artefacts, cell, flow, captures, ending, queue))
     else:
         reported = endpoints.load(artefacts, flow, ending.ended_ns * NS)
     if flow.image is not None:

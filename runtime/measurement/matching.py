@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .digests import absorb
-from .pcap import Packets
+from .pcap import Packets, absorb
 from .replay import Candidates, DropTail, replay
 
 Int64s = NDArray[np.int64]

@@ -30,10 +30,10 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import TCP, Packets
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Floats
+from fairc.runtime.measurement.series import Floats
 
-from .base import Distribution, Metric, Value
-from .distribution import distribution, percentile_values, percentiles
+from .base import Metric, Value
+from .distribution import curves_of, percentile_values, percentiles, stored
 
 MEAN = Value("bursts.mean", "packets", "mean number of packets of a burst")
 MAX = Value("bursts.max", "packets", "packets of the largest burst")
@@ -99,31 +99,12 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(found)
 
 
-def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none for a flow without packets."""
-    each = (
-        (f.name, _sizes(measurement, f, request)) for f in measurement.sessions(request.sessions)
-    )
-    return tuple(
-        distribution("bursts", name, bursts)
-        for name, bursts in each
-        if not isinstance(bursts, str) and len(bursts)
-    )
-
-
 METRIC = Metric(
     "bursts",
     VALUES,
     compute,
-    curves=curves,
-    distribution=Distribution(
-        table="curves",
-        column="x",
-        where="curve = 'distribution' AND metric = 'bursts'",
-        there="bursts.mean",
-        things="bursts that began after the warm-up",
-        word="bursts",
-        took="have at most this many packets",
-        counted="scale",
+    curves=curves_of("bursts", _sizes),
+    distribution=stored(
+        "bursts", "bursts that began after the warm-up", "bursts", "have at most this many packets"
     ),
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve
 
-from .base import Value
+from .base import Distribution, Value
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
 STEPS = 200
@@ -35,6 +39,45 @@ def distribution(metric: str, flow: str | None, samples: NDArray[np.float64]) ->
     nothing = np.full(STEPS + 1, np.nan)
     places = np.quantile(samples, shares)
     return Curve(metric, flow, "distribution", len(samples), places, shares, nothing, nothing)
+
+
+Samples = Callable[[Measurement, FlowRecord, MetricRequest], NDArray[np.float64] | str]
+
+
+def curves_of(
+    metric: str, samples: Samples
+) -> Callable[[Measurement, MetricRequest], tuple[Curve, ...]]:
+    """Return what gives a metric's curves: the distribution of each requested flow with samples.
+
+    samples: returns those of a flow, or why there are none.
+    """
+
+    def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+        flows = measurement.sessions(request.sessions)
+        each = ((flow.name, samples(measurement, flow, request)) for flow in flows)
+        return tuple(
+            distribution(metric, name, found)
+            for name, found in each
+            if not isinstance(found, str) and len(found)
+        )
+
+    return curves
+
+
+def stored(
+    metric: str, things: str, word: str, took: str = "took at most this long"
+) -> Distribution:
+    """Return where the curves of `curves_of` are in the tables; arguments as of `Distribution`."""
+    return Distribution(
+        table="curves",
+        column="x",
+        where=f"curve = 'distribution' AND metric = '{metric}{{mark}}'",
+        there=f"{metric}.mean",
+        things=things,
+        word=word,
+        took=took,
+        counted="scale",
+    )
 
 
 def _ordinal(p: int) -> str:

@@ -22,10 +22,10 @@ from __future__ import annotations
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve
+from fairc.runtime.measurement.series import Floats
 
-from .base import Distribution, Metric, Presentation, Value
-from .distribution import distribution, percentile_values, percentiles
+from .base import Metric, Presentation, Value
+from .distribution import curves_of, percentile_values, percentiles, stored
 from .media import Nothing, counted, of_media, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
@@ -73,32 +73,19 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return of_media(measurement, request, VALUES, _of_flow)
 
 
-def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none for a flow of which no frame came."""
-    found = []
-    for flow in measurement.sessions(request.sessions):
-        try:
-            seen = counted(measurement, flow, request)
-        except Nothing:
-            continue
-        if seen.there.any():
-            found.append(distribution("frame_delay", flow.name, seen.delay_s[seen.there]))
-    return tuple(found)
+def _samples(measurement: Measurement, flow: FlowRecord, request: MetricRequest) -> Floats | str:
+    try:
+        seen = counted(measurement, flow, request)
+    except Nothing as why:
+        return str(why)
+    delays: Floats = seen.delay_s[seen.there]
+    return delays
 
 
 METRIC = Metric(
     "frame_delay",
     VALUES,
     compute,
-    curves=curves,
-    distribution=Distribution(
-        table="curves",
-        column="x",
-        where="curve = 'distribution' AND metric = 'frame_delay{mark}'",
-        there="frame_delay.mean",
-        things="frames that came of those captured {when}",
-        word="frames",
-        took="took at most this long",
-        counted="scale",
-    ),
+    curves=curves_of("frame_delay", _samples),
+    distribution=stored("frame_delay", "frames that came of those captured {when}", "frames"),
 )

@@ -24,10 +24,10 @@ import numpy as np
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Floats
+from fairc.runtime.measurement.series import Floats
 
-from .base import Distribution, Metric, Value
-from .distribution import distribution, percentile_values, percentiles
+from .base import Metric, Value
+from .distribution import curves_of, percentile_values, percentiles, stored
 
 MEAN = Value("one_way_delay.mean", "s", "mean time from server to client")
 MIN = Value("one_way_delay.min", "s", "shortest time from server to client")
@@ -78,12 +78,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(value for flow in flows for value in _of_flow(measurement, flow))
 
 
-def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none for a flow without datagrams."""
-    found = ((flow.name, _delays(measurement, flow)) for flow in _flows(measurement, request))
-    return tuple(
-        distribution("one_way_delay", name, delays) for name, delays in found if len(delays)
-    )
+curves = curves_of("one_way_delay", lambda measurement, flow, _: _delays(measurement, flow))
 
 
 METRIC = Metric(
@@ -91,14 +86,5 @@ METRIC = Metric(
     VALUES,
     compute,
     curves=curves,
-    distribution=Distribution(
-        table="curves",
-        column="x",
-        where="curve = 'distribution' AND metric = 'one_way_delay{mark}'",
-        there="one_way_delay.mean",
-        things="datagrams that arrived {when}",
-        word="datagrams",
-        took="took at most this long",
-        counted="scale",
-    ),
+    distribution=stored("one_way_delay", "datagrams that arrived {when}", "datagrams"),
 )

@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Floats
+from fairc.runtime.measurement.series import Floats
 
-from .base import UNSEEN, Distribution, Metric, Value, per_flow
-from .distribution import distribution, percentile_values, percentiles
+from .base import UNSEEN, Metric, Value, per_flow
+from .distribution import curves_of, percentile_values, percentiles, stored
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
 MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
@@ -57,10 +56,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
 
 
-def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none for a flow without packets."""
-    delays = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))
-    return tuple(distribution("queue_delay", name, delay) for name, delay in delays if len(delay))
+curves = curves_of("queue_delay", lambda measurement, flow, _: _delays(measurement, flow))
 
 
 METRIC = Metric(
@@ -68,14 +64,10 @@ METRIC = Metric(
     VALUES,
     per_flow(_of_flow),
     curves=curves,
-    distribution=Distribution(
-        table="curves",
-        column="x",
-        where="curve = 'distribution' AND metric = 'queue_delay{mark}'",
-        there="queue_delay.mean",
-        things="packets that left the bottleneck queue {when}",
-        word="packets",
-        took="waited at most this long",
-        counted="scale",
+    distribution=stored(
+        "queue_delay",
+        "packets that left the bottleneck queue {when}",
+        "packets",
+        "waited at most this long",
     ),
 )

@@ -37,13 +37,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import MetricRequest, Subflow
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Floats, Trace
+from fairc.runtime.measurement.series import Floats, Trace
 
-from .base import Course, Distribution, Metric, Value, per_flow
-from .distribution import distribution, percentile_values, percentiles
+from .base import Course, Metric, Value, per_flow
+from .distribution import curves_of, percentile_values, percentiles, stored
 
 MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
 MIN = Value("rtt.min", "s", "smallest RTT of a packet")
@@ -52,33 +52,31 @@ SUBFLOW = Value("rtt.subflow", "s", "mean RTT of the packets on one path of a fl
 PERCENTILES = percentile_values("rtt", "s", "the packets' RTTs")
 
 
+def _rtts(measurement: Measurement, flow: FlowRecord, path: Subflow | None = None) -> Floats | str:
+    """Return the RTTs of the packets that count, s, or why there are none."""
+    trips = measurement.round_trips(flow, path)
+    rtts: Floats = trips.rtt_s[measurement.counts(trips.sent_s)]
+    return rtts if len(rtts) else trips.unknown or f"no packet was acknowledged {measurement.when}"
+
+
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     base = BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back")
-    trips = measurement.round_trips(flow)
-    rtts = trips.rtt_s[measurement.counts(trips.sent_s)]
-    if not len(rtts):
-        none = f"no packet was acknowledged {measurement.when}"
-        values = (MEAN, MIN, *PERCENTILES)
-        mean, least, *rest = (v.of(None, flow.name, trips.unknown or none) for v in values)
-        return (mean, least, base, *rest, *_of_subflows(measurement, flow))
-    numbers = percentiles(rtts)
-    return (
-        MEAN.of(float(rtts.mean()), flow.name),
-        MIN.of(float(rtts.min()), flow.name),
-        base,
-        *(value.of(n, flow.name) for value, n in zip(PERCENTILES, numbers, strict=True)),
-        *_of_subflows(measurement, flow),
-    )
+    rtts = _rtts(measurement, flow)
+    values = (MEAN, MIN, *PERCENTILES)
+    if isinstance(rtts, str):
+        mean, least, *rest = (value.of(None, flow.name, rtts) for value in values)
+    else:
+        numbers = (float(rtts.mean()), float(rtts.min()), *percentiles(rtts))
+        mean, least, *rest = (v.of(n, flow.name) for v, n in zip(values, numbers, strict=True))
+    return (mean, least, base, *rest, *_of_subflows(measurement, flow))
 
 
 def _of_subflows(measurement: Measurement, flow: FlowRecord) -> Iterator[MetricValue]:
     for path in flow.plan.subflows:
-        trips = measurement.round_trips(flow, path)
-        rtts = trips.rtt_s[measurement.counts(trips.sent_s)]
-        none = trips.unknown or f"no packet was acknowledged {measurement.when}"
-        mean = float(rtts.mean()) if len(rtts) else None
-        yield SUBFLOW.of(mean, f"{flow.name}-{path.name}", none)
+        rtts = _rtts(measurement, flow, path)
+        mean, reason = (None, rtts) if isinstance(rtts, str) else (float(rtts.mean()), "")
+        yield SUBFLOW.of(mean, f"{flow.name}-{path.name}", reason)
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
@@ -97,14 +95,7 @@ def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...
     return tuple(found)
 
 
-def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
-    """Return the distribution of each requested flow; none for a flow without packets."""
-    trips = ((f.name, measurement.round_trips(f)) for f in measurement.sessions(request.sessions))
-    return tuple(
-        distribution("rtt", name, found.rtt_s[measurement.counts(found.sent_s)])
-        for name, found in trips
-        if measurement.counts(found.sent_s).any()
-    )
+curves = curves_of("rtt", lambda measurement, flow, _: _rtts(measurement, flow))
 
 
 METRIC = Metric(
@@ -119,14 +110,10 @@ METRIC = Metric(
         value="avg(value)",
         meaning="mean of a flow's RTTs in each slot of 100 ms",
     ),
-    distribution=Distribution(
-        table="curves",
-        column="x",
-        where="curve = 'distribution' AND metric = 'rtt{mark}'",
-        there="rtt.mean",
-        things="packets that were transmitted {when} and acknowledged",
-        word="packets",
-        took="have an RTT of at most this",
-        counted="scale",
+    distribution=stored(
+        "rtt",
+        "packets that were transmitted {when} and acknowledged",
+        "packets",
+        "have an RTT of at most this",
     ),
 )

@@ -18,8 +18,7 @@ from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
 from fairc.runtime.store.baselines import Baselines
-from fairc.runtime.store.opened import RunTables
-from fairc.runtime.store.tables import axis_columns, quoted
+from fairc.runtime.store.tables import RunTables, axis_columns, quoted
 
 from .remarks import merged
 from .stationarity import Nonstationary, nonstationary

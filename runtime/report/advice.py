@@ -47,7 +47,8 @@ from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.ccas import CCAS
-from fairc.words.metrics import METRICS, MetricEntry
+from fairc.words.metric_entry import MetricEntry
+from fairc.words.metrics import METRICS
 
 from .comparisons import MAX_CONFIGURATIONS, MAX_ROWS, tested_names
 

@@ -21,7 +21,7 @@ from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
-from fairc.runtime.store.opened import RunTables
+from fairc.runtime.store.tables import RunTables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class Configuration:
 class Run:
     """A run directory, opened for reading.
 
-    path: the directory. rows, columns, register: as of Opened; they raise TableError. measured:
+    path: the directory. rows, columns, register: as of RunTables; they raise TableError. measured:
     what its cells measured. axes: swept names in file order. repeated: how often the plan repeats
     its configurations.
     Raises ReportError when a part of it is missing or unreadable.

@@ -21,24 +21,11 @@ docs/trust/statistics.md.
 Only numpy and the standard library.
 """
 
-from .estimates import (
-    CONFIDENCE,
-    STATISTICS,
-    Estimate,
-    mean,
-    median,
-    median_ranks,
-    percentile,
-    statistic,
-)
-
-__all__ = [
-    "CONFIDENCE",
-    "STATISTICS",
-    "Estimate",
-    "mean",
-    "median",
-    "median_ranks",
-    "percentile",
-    "statistic",
-]
+from .estimates import CONFIDENCE as CONFIDENCE
+from .estimates import STATISTICS as STATISTICS
+from .estimates import Estimate as Estimate
+from .estimates import mean as mean
+from .estimates import median as median
+from .estimates import median_ranks as median_ranks
+from .estimates import percentile as percentile
+from .estimates import statistic as statistic

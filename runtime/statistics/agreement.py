@@ -19,7 +19,7 @@ from .estimates import CONFIDENCE, Estimate, of_ranks
 from .two_samples import EXACT_VALUES, subset_sums
 
 Verdict = Literal["agree", "differ", "cannot tell"]
-AGREE, DIFFER, OPEN = VERDICTS = ("agree", "differ", "cannot tell")
+AGREE, OPEN = "agree", "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import re
-import tarfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +41,7 @@ def compiled(kernel: Kernel, image: Image, modules: Mapping[str, bytes]) -> dict
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     place = cache_directory() / FOLDER / f"{key}.tar.z"
     if (archive := kept.read(place)) is not None:
-        return _unpacked(zlib.decompress(archive))
+        return machine.files_in(zlib.decompress(archive), _is_wanted)
     ran = machine.run_script(
         kernel,
         image,
@@ -54,12 +52,10 @@ def compiled(kernel: Kernel, image: Image, modules: Mapping[str, bytes]) -> dict
         files={f"fairc/{name}": code for name, code in modules.items()},
         room_bytes=ROOM_BYTES,
     )
-    found = {} if ran.stopped else _unpacked(ran.exchange)
+    found = ran.files(_is_wanted)
     if len(found) != len(modules):
-        last = " ".join(ran.console[-200:].split())
-        reason = ran.stopped or last or "it ended without a word"
         raise EngineUnavailable(
-            (f"the machine that compiles the programs of the engine `uml` failed: {reason}",),
+            (f"the machine that compiles the programs of the engine `uml` failed: {ran.reason}",),
             "fairc doctor",
         )
     with contextlib.suppress(OSError):  # jobs of a cluster may not write there: each compiles then
@@ -67,16 +63,5 @@ def compiled(kernel: Kernel, image: Image, modules: Mapping[str, bytes]) -> dict
     return found
 
 
-def _unpacked(archive: bytes) -> dict[str, bytes]:
-    """Return the bytecode in an archive; nothing where it is none."""
-    found: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
-            for member in members:
-                name = member.name.removeprefix("./")
-                if member.isfile() and _NAME.fullmatch(name):
-                    file = members.extractfile(member)
-                    found[name] = b"" if file is None else file.read()
-    except (tarfile.TarError, OSError, ValueError):
-        return {}
-    return found
+def _is_wanted(name: str, size: int) -> bool:
+    return _NAME.fullmatch(name) is not None

@@ -91,10 +91,8 @@ def made(
             exchange=disk,
         )
         if ran.stopped or UNPACKED not in ran.console:
-            last = " ".join(ran.console[-300:].split())
-            why = ran.stopped or last or "the machine ended without a word"
             raise EngineUnavailable(
-                (f"the image `{name}` cannot be unpacked: {why}",),
+                (f"the image `{name}` cannot be unpacked: {ran.reason}",),
                 "save an image with fewer or smaller files",
             )
         os.chown(disk, os.geteuid(), os.getegid())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import re
 import select
+import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -162,6 +164,33 @@ class ScriptRun:
     console: str
     stopped: str
     exchange: bytes
+
+    @property
+    def reason(self) -> str:
+        """Why it left nothing, as far as it says so."""
+        last = " ".join(self.console[-300:].split())
+        return self.stopped or last or "the machine ended without a word"
+
+    def files(self, is_wanted: Callable[[str, int], bool]) -> dict[str, bytes]:
+        """Return the files of the archive that it left, which may be anything: those wanted by
+        their name and size.
+        """
+        return {} if self.stopped else files_in(self.exchange, is_wanted)
+
+
+def files_in(exchange: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str, bytes]:
+    """Return the files of an archive that are wanted; nothing where it is none."""
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(exchange), mode="r:") as archive:
+            for member in archive:
+                name = member.name.removeprefix("./")
+                if member.isfile() and is_wanted(name, member.size):
+                    file = archive.extractfile(member)
+                    found[name] = b"" if file is None else file.read()
+    except (tarfile.TarError, OSError, ValueError):
+        return {}
+    return found
 
 
 def run_script(

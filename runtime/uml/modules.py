@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import re
-import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -174,31 +172,15 @@ def _compile(
         files=files,
         room_bytes=ROOM_BYTES,
     )
-    answer = {} if ran.stopped else _answer(ran.exchange)
+    answer = ran.files(_is_wanted)
     if not answer:
-        last = " ".join(ran.console[-200:].split())
-        said = ran.stopped or last or "it ended without a word"
-        raise CompileError(
-            [Diagnostic(CODE, f"the compiler does not get to the end of `{wanted.file}`: {said}")]
-        )
+        why = f"the compiler does not get to the end of `{wanted.file}`: {ran.reason}"
+        raise CompileError([Diagnostic(CODE, why)])
     return answer
 
 
-def _answer(exchange: bytes) -> dict[str, bytes]:
-    """Return what a machine has left, which may be anything: the files that it should leave."""
-    found: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(exchange), mode="r:") as archive:
-            for member in archive:
-                name = member.name.removeprefix("./")
-                most = MOST_OBJECT if name == OBJECT else MOST_SAID
-                if not member.isfile() or name not in (OBJECT, *SAID) or member.size > most:
-                    continue
-                file = archive.extractfile(member)
-                found[name] = b"" if file is None else file.read()
-    except (tarfile.TarError, OSError, ValueError):
-        return {}
-    return found
+def _is_wanted(name: str, size: int) -> bool:
+    return name in (OBJECT, *SAID) and size <= (MOST_OBJECT if name == OBJECT else MOST_SAID)
 
 
 def _faults(answer: dict[str, bytes], source: Source) -> Iterator[Diagnostic]:

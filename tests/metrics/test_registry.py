@@ -8,8 +8,8 @@ import pytest
 
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.rules import CITED, RULES, cited
+from fairc.words.metric_entry import MetricEntry
 from fairc.words.metrics import METRICS as WORDS
-from fairc.words.metrics import MetricEntry
 
 
 @pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)

@@ -14,7 +14,7 @@ from requested_figures import requested
 
 from fairc.compiler.plan import Amount, FigureRequest, MetricRequest
 from fairc.dsl.model.requests import Window
-from fairc.runtime.report.figures import Drawing, NothingToDraw, within
+from fairc.runtime.report.figures import Drawing, NothingToDraw, cdf
 from fairc.runtime.report.render import render
 from fairc.runtime.store.columns import TABLES
 
@@ -55,16 +55,16 @@ def drawing(path: Path) -> Drawing:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `within` draws."""
+    """The lines of distributions within cells."""
     seen: dict[str, Any] = {}
-    chart = within._chart
+    chart = cdf._chart
 
     def keep(query: Any, lines: Any, places: Any, word: str, by: Any, log: bool) -> Any:
         groups = [key.text for key in query.keys(by)]
         seen.update(lines=lines, groups=groups, places=places, word=word)
         return chart(query, lines, places, word, by, log)
 
-    monkeypatch.setattr(within, "_chart", keep)
+    monkeypatch.setattr(cdf, "_chart", keep)
     return seen
 
 

@@ -19,10 +19,12 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Symbol, Value
 
 from . import custom_kernels
-from .bpf import BPF
-from .cca import Cca, CcaParameter, Setting
+from .bpf import BPF as BPF
+from .cca import Cca as Cca
+from .cca import CcaParameter as CcaParameter
+from .cca import Setting as Setting
 from .kernel import KERNEL
-from .module import MODULE
+from .module import MODULE as MODULE
 from .quic import QUIC
 
 TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF, MODULE])
@@ -76,17 +78,3 @@ class AnyCca:
             fail("unknown-cca", f"there is no CCA `{value.name}`", span, notes=(why,), help=nearest)
         CCAS.get(value.name, span)
         return value
-
-
-__all__ = [
-    "BPF",
-    "CCAS",
-    "CCAS_OVER",
-    "MODULE",
-    "QUIC_CCAS",
-    "TCP_CCAS",
-    "AnyCca",
-    "Cca",
-    "CcaParameter",
-    "Setting",
-]

@@ -281,13 +281,13 @@ def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Boo
     count = 0
     for address, port, sequence, payload, gone in reversed(list(rows)):
         known = later.setdefault((address, port), {})
-        if gone and not _again(known, sequence, payload):
+        if gone and not _again(known, sequence):
             count += 1
         known[sequence] = max(payload, known.get(sequence, 0))
     return count
 
 
-def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
+def _again(known: Mapping[int, int], sequence: int) -> bool:
     """Return whether a packet's first byte is sent again, most often by a packet that begins with
     it.
     """

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
-from fairc.cell.model import Cell, Flow
-from fairc.runtime.measurement import applications
-from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending
-from fairc.runtime.measurement.endpoints import Endpoints, Progress, by_event
+from fairc.cell.model import Flow
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts
+from fairc.runtime.measurement.endpoints import Endpoints, Progress, Remains, by_event
 from fairc.runtime.measurement.paths import Paths
-from fairc.runtime.measurement.pcap import ACK, SYN, TCP, UDP, Capture, Packets
+from fairc.runtime.measurement.pcap import ACK, SYN, TCP, UDP, Packets
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.samples import Samples
 
@@ -80,20 +79,14 @@ class Report:
         return np.array(values, np.float64)
 
 
-def load(
-    artefacts: Artefacts,
-    flow: Flow,
-    cell: Cell,
-    captures: Mapping[str, Capture],
-    ending: Ending,
-    queue: QueueRecord,
-) -> Endpoints:
+def load(remains: Remains) -> Endpoints:
     """Read what both programs of a flow printed. Raises ArtefactError."""
+    artefacts, flow = remains.artefacts, remains.flow
     workload = flow.workload
     assert isinstance(workload, Iperf3Workload), "as its folder is called"
     client, server = (read(artefacts, f"{flow.name}.{side}") for side in ("client", "server"))
     sender, receiver = (server, client) if workload.reverse else (client, server)
-    clock = Clock(flow, workload, Paths(cell), queue, _ports(client, "local_port"))
+    clock = Clock(flow, workload, Paths(remains.cell), remains.queue, _ports(client, "local_port"))
     streams = range(len(receiver.intervals))
     firsts = [clock.first_data_s(number) for number in streams]
     progress = tuple(
@@ -107,7 +100,7 @@ def load(
         # Bytes after the last interval are only in the sum.
         in_all = receiver.end.get("sum_received", {}).get("bytes", 0)
         complete = complete and max(received, in_all) >= workload.bytes
-    began = flow.start_ns < ending.ended_ns
+    began = flow.start_ns < remains.ending.ended_ns
     remarks = tuple(
         {"message": f"iperf3, {side} of flow {flow.name}: {event.get('message')}"}
         for side in ("client", "server")
@@ -115,7 +108,6 @@ def load(
     )
     return Endpoints(
         opened_s=clock.opened_s(),
-        accepted_s={},
         done_s=dict(enumerate(ends)) if complete else {},
         first_byte_s=min((first for first in firsts if first is not None), default=None),
         end_s=max(ends, default=None),
@@ -123,16 +115,10 @@ def load(
         completed=complete,
         progress=Progress(progress),
         samples=_samples(sender, client, flow, clock.sender_s),
-        videos=(),
-        requests=applications.requests([], [], [], client.file),
-        loads=(),
-        own_time=None,
-        transports={},
         ccas=frozenset(_ccas(client) | _ccas(server))
         if began
         else frozenset(filter(None, [flow.cca])),
         reports=_reports(receiver, flow) | {"remark": remarks},
-        packet_log=None,
         errors=_errors(flow, client, server) if began else (),
     )
 

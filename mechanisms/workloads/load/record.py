@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from fairc.cell.model import Cell, Flow
-from fairc.runtime.measurement import applications, samples
-from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending, field
-from fairc.runtime.measurement.endpoints import Endpoints, Progress, by_event, reported, times
+from fairc.runtime.measurement import samples
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, field
+from fairc.runtime.measurement.endpoints import (
+    Endpoints,
+    Progress,
+    Remains,
+    by_event,
+    reported,
+    times,
+)
 from fairc.runtime.measurement.loads import PageLoad, Resource
-from fairc.runtime.measurement.pcap import Capture
-from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.samples import Samples
 
 from .cell import LoadWorkload
@@ -25,18 +29,12 @@ _OBJECT = ("start", "connect_start", "connect_end", "request_start", "response_s
 _LOAD = ("begin", *_OBJECT[1:])
 
 
-def load(
-    artefacts: Artefacts,
-    flow: Flow,
-    cell: Cell,
-    captures: Mapping[str, Capture],
-    ending: Ending,
-    queue: QueueRecord,
-) -> Endpoints:
+def load(remains: Remains) -> Endpoints:
     """Read what server and client of a flow wrote; each object is taken to have arrived evenly.
 
     Raises ArtefactError.
     """
+    artefacts, flow = remains.artefacts, remains.flow
     workload = flow.workload
     assert isinstance(workload, LoadWorkload), "as its folder is called"
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
@@ -63,9 +61,7 @@ def load(
         if resource.response_start_s is not None and resource.response_end_s is not None
     ]
     return Endpoints(
-        opened_s={},
         accepted_s=times(server["accepted"], server_file),
-        done_s={},
         first_byte_s=min(first, default=None),
         end_s=page_loads[-1].end_s if len(page_loads) == planned else None,
         unended=0 if client["done"] else planned - len(page_loads),
@@ -74,8 +70,6 @@ def load(
             tuple((np.array([a, b]), np.array([0.0, float(size)])) for a, b, size in arrived)
         ),
         samples=_samples_of(server["sample"], transports, server_file),
-        videos=(),
-        requests=applications.requests([], [], [], server_file),
         loads=page_loads,
         own_time=own_time(client["own-time"], client_file),
         transports=transports,

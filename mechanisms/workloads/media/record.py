@@ -13,13 +13,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.model import Cell, Flow
 from fairc.runtime.measurement import endpoints
-from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending, field
-from fairc.runtime.measurement.endpoints import Endpoints, by_event
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, field
+from fairc.runtime.measurement.endpoints import Endpoints, Remains, by_event
 from fairc.runtime.measurement.frames import Frames, Kind, Way
-from fairc.runtime.measurement.pcap import Capture
-from fairc.runtime.measurement.queues import QueueRecord
 
 from .cell import MediaWorkload
 
@@ -37,16 +34,10 @@ RELIABLE = ("stream", "frame", "group")
 """What loses no frame by itself (`MediaWorkload.carried`)."""
 
 
-def load(
-    artefacts: Artefacts,
-    flow: Flow,
-    cell: Cell,
-    captures: Mapping[str, Capture],
-    ending: Ending,
-    queue: QueueRecord,
-) -> Endpoints:
+def load(remains: Remains) -> Endpoints:
     """Read what both ends of a flow left behind. Raises ArtefactError."""
-    found = endpoints.load(artefacts, flow, ending.ended_ns * NS)
+    artefacts, flow = remains.artefacts, remains.flow
+    found = endpoints.load(artefacts, flow, remains.ending.ended_ns * NS)
     workload = flow.workload
     assert isinstance(workload, MediaWorkload)
     records = dict[str, NDArray[np.void]]()

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.model import Cell, Flow
-from fairc.runtime.measurement import applications, images, samples
-from fairc.runtime.measurement.artefacts import NS, Artefacts, Ending
-from fairc.runtime.measurement.endpoints import Endpoints, Events, Progress, by_event
-from fairc.runtime.measurement.pcap import TCP, UDP, Capture, Packets
-from fairc.runtime.measurement.queues import QueueRecord
+from fairc.cell.model import Flow
+from fairc.runtime.measurement import images, samples
+from fairc.runtime.measurement.artefacts import NS, Artefacts
+from fairc.runtime.measurement.endpoints import Endpoints, Events, Progress, Remains, by_event
+from fairc.runtime.measurement.pcap import TCP, UDP, Packets
 
 Floats = NDArray[np.float64]
 SIDES = ("server", "client")
@@ -29,17 +28,13 @@ MOST_BYTES = 1 << 20
 _CYCLE = 1 << 32
 
 
-def load(
-    artefacts: Artefacts,
-    flow: Flow,
-    cell: Cell,
-    captures: Mapping[str, Capture],
-    ending: Ending,
-    queue: QueueRecord,
-) -> Endpoints:
+def load(remains: Remains) -> Endpoints:
     """Read what both programs of a flow left behind. Raises ArtefactError."""
+    artefacts, flow, ending = remains.artefacts, remains.flow, remains.ending
     said = {side: by_event(artefacts.lines(f"{flow.name}.{side}.ndjson")) for side in SIDES}
-    sent, came = (images.at_client(flow, cell, captures, way) for way in ("out", "in"))
+    sent, came = (
+        images.at_client(flow, remains.cell, remains.captures, way) for way in ("out", "in")
+    )
     protocol, server = TCP if flow.transport == "tcp" else UDP, int(IPv4Address(flow.address))
     sent = sent.select(
         (sent.destination == server)
@@ -60,7 +55,6 @@ def load(
     done = bool(client["done"])
     return Endpoints(
         opened_s={0: float(opened_s[0])} if len(opened_s) else {},
-        accepted_s={},
         done_s={0: ended_ns[0] * NS} if done else {},
         first_byte_s=min((float(t_s[0]) for t_s, _ in courses), default=None),
         end_s=last_s if done and last_s is not None else end_s,
@@ -68,15 +62,9 @@ def load(
         completed=done,
         progress=Progress(courses),
         samples=samples.read([], flow.transport, f"{flow.name}.server.ndjson"),
-        videos=(),
-        requests=applications.requests([], [], [], f"{flow.name}.client.ndjson"),
-        loads=(),
-        own_time=None,
-        transports={},
         ccas=frozenset(ccas or filter(None, [flow.cca])),
         reports=dict.fromkeys(("listening", "accepted", "connected", "sent", "received"), ())
         | {"remark": tuple(_remarks(flow, said))},
-        packet_log=None,
         errors=tuple(_errors(flow, said)),
         files=files(artefacts, flow, said),
     )

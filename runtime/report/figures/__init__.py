@@ -1,9 +1,9 @@
 """Figures: drawings with captions, from the tables of a run.
 
 A figure is a query, marks and a caption. `base`: what a figure is. `query` (what a requested figure
-asks for), `traces` (one repetition over time), `overtime` and `within` (other tables): the
-data. `marks` (plain data that is drawn), `chart` (panels with axes, names and a legend),
-`rows`, `axis`, `layout` and `style`: the drawing, once for all. Then one module per kind of figure.
+asks for), `traces` (one repetition over time), `overtime` (bins of time of all cells): the data.
+`marks` (plain data that is drawn), `chart` (panels with axes, names and a legend), `rows`, `axis`,
+`layout` and `style`: the drawing, once for all. Then one module per kind of figure.
 To add a kind: a module that defines `KIND`, a line in words/figures.py, and a test.
 """
 
@@ -24,7 +24,10 @@ from . import (
     rates,
     window,
 )
-from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .base import Drawing as Drawing
+from .base import FigureKind as FigureKind
+from .base import NothingToDraw as NothingToDraw
+from .base import Subject as Subject
 
 
 def defaults(subject: Subject) -> list[FigureKind]:
@@ -44,12 +47,3 @@ def defaults(subject: Subject) -> list[FigureKind]:
 FIGURES: Registry[FigureKind] = Registry(
     "figure", "figure", plugins.members(words.FIGURES, words.GROUP, __name__, "KIND")
 )
-
-__all__ = [
-    "FIGURES",
-    "Drawing",
-    "FigureKind",
-    "NothingToDraw",
-    "Subject",
-    "defaults",
-]

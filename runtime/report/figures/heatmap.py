@@ -75,24 +75,28 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
     sides = subject.run.sessions if has_sides else ()
     sides = sides if len(sides) == 2 else ()
     maps = _maps(query, (y, x), facet, bool(sides))
-    query.check(len(maps), len(maps) * len(query.orders[x]) * len(query.orders[y]), "tiles")
-    tiles = [t for m in maps for t in m.tiles.values()]
-    known = [t.value for t in tiles if t.value < inf]
-    if not known:
-        raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
-    digits = decimals_for(known)
+    extent = extent_of(query, (y, x), maps)
     return query.drawing(
         title=query.title(f"over {one_line(x)} and {one_line(y)}", by_text(facet)),
         caption=_caption(query, maps, (x, y, *facet), sides),
-        alt=(
-            f"Heat map of {query.name}, {counted(len(maps), 'map')}: from"
-            f" {number(min(known), digits)} to {number(max(known), digits)}"
-            f" {query.scale.unit}".rstrip()
-            + "."
-            + _sides_text(tiles, sides)
-        ),
+        alt=f"Heat map of {query.name}, {extent}{_sides_text(maps, sides)}",
         picture=Heat(query, (y, x), maps, sides),
     )
+
+
+def extent_of(query: Query, names: Place, maps: Sequence[Map]) -> str:
+    """Return how many maps there are, and from what to what their values are.
+
+    names: of the axes, y and x. Raises NothingToDraw where maps cannot be shown.
+    """
+    rows, columns = (len(query.orders[name]) for name in names)
+    query.check(len(maps), len(maps) * rows * columns, "tiles")
+    known = _finite(maps)
+    if not known:
+        raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
+    digits = decimals_for(known)
+    ends = f"{number(min(known), digits)} to {number(max(known), digits)} {query.scale.unit}"
+    return f"{counted(len(maps), 'map')}: from {ends.rstrip()}."
 
 
 def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
@@ -177,7 +181,8 @@ def colouring(
     return " ".join(parts)
 
 
-def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
+def _sides_text(maps: Sequence[Map], sides: tuple[str, ...]) -> str:
+    tiles = [tile for found in maps for tile in found.tiles.values()]
     parts = [
         f"{one_line(name)} dominates in {sum(t.side == side for t in tiles)}"
         for name, side in zip(sides, (-1, 1), strict=False)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import between, counted, decimals_for, number, one_line
+from fairc.runtime.formatting import between, one_line
 from fairc.runtime.metrics.registry import presentation
 from fairc.runtime.repetitions.samples import Sample
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .heatmap import HATCHED, Heat, Map, Place, Tile, belongs, colouring
+from .heatmap import HATCHED, Heat, Map, Place, Tile, belongs, colouring, extent_of
 from .query import Names, Query, Summing, load, only
 from .wording import by_text, worded
 
@@ -39,12 +39,7 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
         Map(worded(facet, key), *_tiles(query, other, (y, x), members, (facet, key)))
         for key, members in query.groups(facet)
     ]
-    query.check(len(maps), len(maps) * len(values) ** 2, "tiles")
-    tiles = [tile for found in maps for tile in found.tiles.values()]
-    if not tiles:
-        raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
-    known = [tile.value for tile in tiles]
-    digits = decimals_for(known)
+    extent = extent_of(query, (y, x), maps)
     both = [query.name]
     if other is not None and other.name != query.name:
         both.append(other.name)
@@ -55,11 +50,7 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
     return query.drawing(
         title=query.title(*(f"and {name}" for name in both[1:]), pairs, by_text(facet)),
         caption=_caption(query, other, maps, (x, y), (x, y, *facet)),
-        alt=(
-            f"Matrix of {' and '.join(both)}, {counted(len(maps), 'map')}: from"
-            f" {number(min(known), digits)} to {number(max(known), digits)} {unit}"
-        ).rstrip()
-        + ".",
+        alt=f"Matrix of {' and '.join(both)}, {extent}",
         picture=Heat(query, (y, x), maps, (), f"{label} ({unit})" if unit else label),
     )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,36 +53,29 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     """
     cells = [o.cell for o in configuration.counted]
     where, parameters = in_list(cells)
-    table = run.columns(
-        f"SELECT cell, flow, slot, t_s, ip_bytes, active FROM slots WHERE cell {where}"
-        " ORDER BY cell, flow, slot",
-        parameters,
+    ((origin, last, start, end),) = run.rows(
+        f"SELECT min(slot), max(slot), min(t_s), max(t_s) FROM slots WHERE cell {where}", parameters
     )
-    slot = table["slot"]
-    if len(slot) == 0 or slot.max() == slot.min():
+    if origin == last:  # also without any
         return None
-    origin, last = int(slot.min()), int(slot.max())
-    low, high = int(slot.argmin()), int(slot.argmax())
-    slot_s = float(table["t_s"][high] - table["t_s"][low]) / (last - origin)
+    slot_s = (end - start) / (last - origin)
     count = last - origin + 1
     per_bin = next((s for s in _STEPS if count <= s * max_bins), -(-count // max_bins))
     bins = -(-count // per_bin)
-    bin_of = (slot - origin).astype(int) // per_bin
+    run.register("figure_cells", {"cell": np.array(cells, object), "row": np.arange(len(cells))})
+    # A slot holds at most what the link can send, so only whole active slots are divided by.
+    table = run.columns(
+        f"SELECT flow, row, (slot - {origin}) // {per_bin} AS bin,"
+        f" sum(ip_bytes ORDER BY slot) * 8 / (count(*) * {slot_s!r}) AS rate"
+        " FROM slots JOIN figure_cells USING (cell) WHERE active"
+        " GROUP BY flow, row, bin ORDER BY flow"
+    )
     flows = [label_of(f) for f in run.scenes[configuration.id].flows]
     rates = {flow: np.full((len(cells), bins), np.nan) for flow in flows}
-    active, ip_bytes = table["active"].astype(bool), table["ip_bytes"].astype(float)
-    rows = {cell: row for row, cell in enumerate(cells)}
-    for cell, flow, part in _parts(table["cell"], table["flow"]):
-        if flow not in rates:
-            continue
-        # A slot holds at most what the link can send, so only whole active slots are divided by.
-        mine = active[part]
-        at = bin_of[part][mine]
-        slots = np.bincount(at, minlength=bins).astype(float)
-        total = np.bincount(at, ip_bytes[part][mine], minlength=bins)
-        slots[slots == 0] = np.nan
-        rates[flow][rows[cell]] = total * 8 / (slots * slot_s)
-    start = float(table["t_s"][low])
+    names, first = np.unique(table["flow"], return_index=True)
+    for name, part in zip(names, np.split(np.arange(len(table["flow"])), first[1:]), strict=False):
+        if name in rates:
+            rates[name][table["row"][part], table["bin"][part].astype(int)] = table["rate"][part]
     middle = start + (np.arange(bins) + 0.5) * per_bin * slot_s
     scene, step_s = run.scenes[configuration.id], per_bin * slot_s
     link = changing(scene)
@@ -91,17 +83,6 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     if link is not None:
         carried = capacity(link, np.maximum(0, start + np.arange(bins + 1) * step_s))
     return Series(middle, step_s, rates, carried, backdrop(run, configuration))
-
-
-def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, slice]]:
-    """Yield each flow of each cell, and which rows are its own; rows are ordered by cell and flow,
-    and there are some.
-
-    Looking through all rows for each of them would take the square of the number of cells.
-    """
-    first = np.flatnonzero((cell[1:] != cell[:-1]) | (flow[1:] != flow[:-1])) + 1
-    for start, end in pairwise([0, *first.tolist(), len(cell)]):
-        yield cell[start], flow[start], slice(start, end)
 
 
 def together(run: Run, rates: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import median
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from fairc.runtime.formatting import listed, one_line
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.run import Run, by_flow
+from fairc.runtime.report.run import Run, by_flow, in_list
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from .traces import BINS, Line, Panel, over_time, representatives
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Columns = Mapping[str, Any]
 
 
 def by_default(subject: Subject) -> Drawing:
@@ -75,6 +66,28 @@ def _alt(panels: list[Panel]) -> str:
     return f"Line charts over time. {'; '.join(parts)}."
 
 
+_BINNED = """
+    WITH of AS (SELECT * FROM samples WHERE cell = ? AND flow {flows}),
+    ends AS (SELECT min(t_s) AS first, greatest(max(t_s) - min(t_s), 1e-9) AS lasts FROM of),
+    each AS (
+        SELECT flow, connection, least(CAST(floor((t_s - first) / lasts * {bins}) AS INTEGER),
+            {bins} - 1) AS bin, avg(cwnd_packets ORDER BY t_s) AS packets,
+            sum(rtt_s * 1000 ORDER BY t_s) FILTER (rtt_s > 0) AS rtt_ms,
+            count(*) FILTER (rtt_s > 0) AS n
+        FROM of, ends GROUP BY flow, connection, bin
+    ),
+    flows AS (
+        SELECT flow, bin, sum(packets ORDER BY connection) AS packets,
+            sum(rtt_ms ORDER BY connection) / nullif(sum(n), 0) AS rtt_ms
+        FROM each GROUP BY flow, bin
+    )
+    SELECT first + (bin + 0.5) * lasts / {bins} AS t_s, median({value}), min({value}), max({value})
+    FROM flows, ends WHERE {value} IS NOT NULL GROUP BY bin, first, lasts ORDER BY bin
+"""
+"""Of each flow the sum over connections of their mean windows in each bin of time, and the mean of
+their RTTs; of all the median, the smallest and the largest."""
+
+
 def _lines(
     run: Run, outcome: Outcome, bins: int
 ) -> tuple[tuple[Line, ...], tuple[Line, ...], bool]:
@@ -85,96 +98,34 @@ def _lines(
         " WHERE cell = ? ORDER BY flow, t_s, connection",
         [outcome.cell],
     )
+    own = by_flow(table, run.flows)
+
+    def binned(name: str, index: int, flows: Sequence[str], value: str) -> Line:
+        within, names = in_list(flows)
+        query = _BINNED.format(flows=within, bins=bins, value=value)
+        columns = list(zip(*run.rows(query, [outcome.cell, *names]), strict=True))
+        times, middle, low, high = map(list, columns) if columns else ([], [], [], [])
+        return Line(name, index, times, middle, (low, high) if len(flows) > 1 else None)
+
     windows: list[Line] = []
     rtts: list[Line] = []
     many = False
-    own = by_flow(table, run.flows)
     for index, (name, flows) in enumerate(run.together(run.flows).items()):
-        if len(flows) > 1:
-            members = [own[flow] for flow in flows if len(own[flow]["t_s"]) > 1]
-            many = many or any(len(set(c["connection"].tolist())) > 1 for c in members)
-            if members:
-                ends = _ends(members)
-                windows.append(_crowd(name, index, [_summed(c, bins, ends) for c in members]))
-                rtts.append(_crowd(name, index, [_means(c, bins, ends) for c in members]))
-            continue
-        (flow,) = flows
-        columns = own[flow]
-        if len(columns["t_s"]) < 2:
-            continue
-        connections = len(set(columns["connection"].tolist()))
-        if connections > 1:
-            many = True
-            windows.append(Line(flow, index, *_summed(columns, bins, _ends([columns]))))
-        else:
+        members = [flow for flow in flows if len(own[flow]["t_s"]) > 1]
+        several = any(len(set(own[flow]["connection"].tolist())) > 1 for flow in members)
+        many = many or several
+        if len(flows) > 1 and members:
+            windows.append(binned(name, index, members, "packets"))
+            rtts.append(binned(name, index, members, "rtt_ms"))
+        elif members:
+            columns, t_s = own[flows[0]], own[flows[0]]["t_s"]
             windows.append(
-                Line(flow, index, *decimate(columns["t_s"], columns["cwnd_packets"], bins))
+                binned(name, index, members, "packets")
+                if several
+                else Line(name, index, *decimate(t_s, columns["cwnd_packets"], bins))
             )
-        rtt = decimate(columns["t_s"], columns["rtt_ms"], bins)
-        if rtt[0]:
-            rtts.append(Line(flow, index, *rtt))
+            rtts.append(Line(name, index, *decimate(t_s, columns["rtt_ms"], bins)))
     return tuple(w for w in windows if w.times), tuple(r for r in rtts if r.times), many
-
-
-Ends = tuple[float, float]
-Series = tuple[list[float], list[float]]
-
-
-def _ends(members: Sequence[Columns]) -> Ends:
-    """Return the first and the last time of some flows' samples."""
-    times = [columns["t_s"].astype(float) for columns in members]
-    return min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
-
-
-def _places(columns: Columns, bins: int, ends: Ends) -> NDArray[np.int64]:
-    """Return the bin of each sample."""
-    first, last = ends
-    share = (columns["t_s"].astype(float) - first) / (last - first or 1.0)
-    found: NDArray[np.int64] = np.minimum((share * bins).astype(np.int64), bins - 1)
-    return found
-
-
-def _middles(bins: int, ends: Ends) -> NDArray[np.float64]:
-    """Return the times of the bins."""
-    first, last = ends
-    return first + (np.arange(bins) + 0.5) * (last - first or 1.0) / bins
-
-
-def _crowd(name: str, index: int, series: Sequence[Series]) -> Line:
-    """Return the line of flows that are shown as one: the median of those that have a value in a
-    bin.
-    """
-    values: dict[float, list[float]] = {}
-    for times, own in series:
-        for t, value in zip(times, own, strict=True):
-            values.setdefault(t, []).append(value)
-    found = [values[t] for t in sorted(values)]
-    band = [*map(min, found)], [*map(max, found)]
-    return Line(name, index, sorted(values), [*map(median, found)], band)
-
-
-def _means(columns: Columns, bins: int, ends: Ends) -> Series:
-    """Return the mean RTT in each bin of time that has one."""
-    known = np.isfinite(columns["rtt_ms"].astype(float))
-    at = _places(columns, bins, ends)[known]
-    count = np.bincount(at, minlength=bins)
-    total = np.bincount(at, columns["rtt_ms"].astype(float)[known], bins)
-    seen = count > 0
-    return _middles(bins, ends)[seen].tolist(), (total[seen] / count[seen]).tolist()
-
-
-def _summed(columns: Columns, bins: int, ends: Ends) -> Series:
-    """Return the sum over connections of their mean window in each bin of time."""
-    at = _places(columns, bins, ends)
-    total = np.zeros(bins)
-    seen = np.zeros(bins, dtype=bool)
-    for connection in sorted(set(columns["connection"].tolist())):
-        mine = columns["connection"] == connection
-        count = np.bincount(at[mine], minlength=bins)
-        windows = np.bincount(at[mine], columns["cwnd_packets"][mine].astype(float), bins)
-        total += np.divide(windows, count, out=np.zeros(bins), where=count > 0)
-        seen |= count > 0
-    return _middles(bins, ends)[seen].tolist(), total[seen].tolist()
 
 
 KIND = FigureKind("window", by_default=by_default)
