@@ -58,8 +58,10 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
             [
                 (
                     "state",
-                    "no flow has a CCA over QUIC, or `bbr` on a kernel of yours, so `state` has no"
-                    " values",
+                    (
+                        "no flow has a CCA over QUIC, or `bbr` on a kernel of yours, so `state` has no"
+                        " values"
+                    ),
                 )
             ],
         ),
