@@ -55,11 +55,7 @@ class MetricCoverage:
 
     def note(self, scenario: Scenario) -> None:
         """Examine the flows of one configuration."""
-        self._open = [
-            request
-            for request in self._open
-            if not _met(request, scenario)
-        ]
+        self._open = [request for request in self._open if not _met(request, scenario)]
 
     def warnings(self) -> Iterator[Diagnostic]:
         """Yield a warning for each metric that no flow has a value of, once all have been
