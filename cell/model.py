@@ -421,6 +421,21 @@ class Cell(Part):
     offload: bool = field(default=False, metadata=UNLESS_OFF)
 
     @property
+    def straight(self) -> dict[str, dict[str, str]]:
+        """The hops through which packets go straight, as routes change: what comes in at one end
+        of a link leaves by the other, wherever its destination may be now. Node -> interface ->
+        the other one; none where no routes change.
+        """
+        if not any(node.route_changes for node in self.nodes):
+            return {}
+        found = {}
+        for node in self.nodes:
+            if node.kind == "hop" and len(node.interfaces) == 2:
+                one, other = (interface.name for interface in node.interfaces)
+                found[node.name] = {one: other, other: one}
+        return found
+
+    @property
     def mechanisms(self) -> Iterator[Part]:
         """Its parts of several kinds: the queues, those inside them, the workloads, the devices,
         the media, repairs and effects of links.
