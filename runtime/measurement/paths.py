@@ -10,13 +10,10 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
 from fairc.cell.frames import ETHERNET_BYTES
+from fairc.cell.links import JITTER_REACH
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
 
 Place = tuple[str, str]  # (node, interface)
-
-JITTER_REACH = 4.0
-"""The largest number in netem's tables of distributions, in multiples of the jitter (16 bits with a
-sign, of which 8192 are 1)."""
 
 
 class PathError(ValueError):
