@@ -115,7 +115,10 @@ def expand(
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
     clock = slack_ns, epoch_ns
-    qdiscs = {node.name: divided(list(_qdiscs(node, cell, at, clock))) for node in cell.nodes}
+    beyond = cell.beyond_tc
+    qdiscs = {
+        node.name: divided(list(_qdiscs(node, cell, at, clock)), beyond) for node in cell.nodes
+    }
     read = reading(cell)
     made = Document(
         id=word(cell.id),

@@ -14,6 +14,7 @@ from .devices import AnyDevice
 from .effects import Effect
 from .frames import MTU, frame_bytes
 from .links import Interface
+from .medium import Medium, Repair
 from .modules import QUEUE_PREFIX, KernelModule
 from .numbers import (
     Buffer,
@@ -453,6 +454,12 @@ class Cell(Part):
                 if interface.impairment is not None and interface.impairment.repair is not None:
                     yield interface.impairment.repair
         yield from self.effects
+
+    @property
+    def beyond_tc(self) -> frozenset[str]:
+        """The disciplines of its parts that tc does not know."""
+        parts = (p for p in self.mechanisms if isinstance(p, Queue | Medium | Repair))
+        return frozenset().union(*(part.beyond_tc for part in parts))
 
     @property
     def is_split(self) -> bool:
