@@ -9,7 +9,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from .document import End, Node, Route
 
@@ -34,25 +34,25 @@ def word(value: str) -> str:
     return line(value)
 
 
-BEYOND_TC: set[str] = set()
-"""Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads
-them back. Their mechanisms add them here.
-"""
 _INSTANT = "instant"
 
 
-def is_beyond_tc(text: str) -> bool:
-    """Whether a line of `tc` is for the endpoints' program."""
-    words = text.split(" ")
-    return _INSTANT in words or not BEYOND_TC.isdisjoint(words)
-
-
-def divided(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+def divided(lines: Sequence[str], beyond_tc: Collection[str]) -> tuple[list[str], list[str]]:
     """Return the lines for `tc`, and those for the endpoints' program: of an interface whose first
     discipline is for the program, all.
+
+    beyond_tc: the disciplines that `tc` does not know.
     """
-    first = {_device(text) for text in lines if is_beyond_tc(text) and " root " in text}
-    ours = [is_beyond_tc(text) or _device(text) in first for text in lines]
+    wanted = {_INSTANT, *beyond_tc}
+    beyond = [not wanted.isdisjoint(text.split(" ")) for text in lines]
+    first = {
+        _device(text)
+        for text, is_beyond in zip(lines, beyond, strict=True)
+        if is_beyond and " root " in text
+    }
+    ours = [
+        is_beyond or _device(text) in first for text, is_beyond in zip(lines, beyond, strict=True)
+    ]
     return (
         [text for text, mine in zip(lines, ours, strict=True) if not mine],
         [text for text, mine in zip(lines, ours, strict=True) if mine],
@@ -117,8 +117,8 @@ def node_lines(node: Node) -> Iterator[str]:
         yield line(f"rule add from {address}/32 lookup {table}")
     for rule in node["rules"]:  # a later rule comes before all earlier ones
         source = f"from {rule['source']}/32 " if "source" in rule else ""
-        which = f"{source}iif {rule['interface']} ipproto tcp {rule['side']} {rule['port']}"
-        yield line(f"rule add {which} lookup {rule['table']}")
+        port = f"ipproto tcp {rule['side']} {rule['port']} " if "port" in rule else ""
+        yield line(f"rule add {source}iif {rule['interface']} {port}lookup {rule['table']}")
     for route in node["routes"]:
         verb = "replace" if "initrwnd" in route or route.get("local") else "add"
         yield line(f"route {verb}{_route(route)}")

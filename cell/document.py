@@ -61,14 +61,14 @@ Side = Literal["dport", "sport"]
 
 
 class Rule(TypedDict):
-    """TCP packets that come in at an interface (`lo`: the node's own), to (`dport`) or from
-    (`sport`) a port, have a table. source: only those from this address.
+    """Packets that come in at an interface (`lo`: the node's own) have a table. side, port: only
+    those of TCP to (`dport`) or from (`sport`) a port. source: only those from this address.
     """
 
     source: NotRequired[str]
     interface: str
-    side: Side
-    port: int
+    side: NotRequired[Side]
+    port: NotRequired[int]
     table: int
 
 

@@ -29,6 +29,7 @@ from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
     SOURCE_TABLES,
+    STRAIGHT_TABLES,
     connection_routes,
     connection_rules,
     late_endpoints,
@@ -88,11 +89,13 @@ class _Lookup:
     """What is asked of a network again and again, by (node, interface).
 
     peers: the other end of the cable. lower: what packets pass below an interface, in order.
+    straight: as of the cell.
     """
 
     interfaces: dict[Place, Interface]
     peers: dict[Place, Interface]
     lower: dict[Place, tuple[Impairment, ...]]
+    straight: dict[str, dict[str, str]]
 
 
 def expand(
@@ -112,7 +115,10 @@ def expand(
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
     clock = slack_ns, epoch_ns
-    qdiscs = {node.name: divided(list(_qdiscs(node, cell, at, clock))) for node in cell.nodes}
+    beyond = cell.beyond_tc
+    qdiscs = {
+        node.name: divided(list(_qdiscs(node, cell, at, clock)), beyond) for node in cell.nodes
+    }
     read = reading(cell)
     made = Document(
         id=word(cell.id),
@@ -133,6 +139,7 @@ def expand(
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),
                     rules=[
+                        *_straight_rules(node, at),
                         *(rule for device in cell.devices for rule in device.rules(node)),
                         *connection_rules(node, cell.flows, cell.devices),
                     ],
@@ -176,7 +183,7 @@ def _lookup(cell: Cell) -> _Lookup:
     peers = {}
     for cable in cell.cables:
         peers[cable.a], peers[cable.b] = interfaces[cable.b], interfaces[cable.a]
-    return _Lookup(interfaces, peers, lower(cell))
+    return _Lookup(interfaces, peers, lower(cell), cell.straight)
 
 
 def _qdiscs(node: Node, cell: Cell, at: _Lookup, clock: tuple[int, int | None]) -> Iterator[str]:
@@ -404,9 +411,18 @@ def _routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
     for number, interface in enumerate(multipath_interfaces(node, cell.flows)):
         via = at.peers[node.name, interface.name].ip
         yield document.Route(destination="10.0.0.0/8", via=via, table=SOURCE_TABLES + number)
+    for number, name in enumerate(at.straight.get(node.name, {}).values()):
+        via = at.peers[node.name, name].ip
+        yield document.Route(destination="10.0.0.0/8", via=via, table=STRAIGHT_TABLES + number)
     yield from _connection_routes(node, cell, at)
     for device in cell.devices:
         yield from device.routes(node, partial(way_to, node))
+
+
+def _straight_rules(node: Node, at: _Lookup) -> Iterator[document.Rule]:
+    """Yield the rules of a hop for what comes in at its one interface and leaves by the other."""
+    for number, name in enumerate(at.straight.get(node.name, {})):
+        yield document.Rule(interface=name, table=STRAIGHT_TABLES + number)
 
 
 def _connection_routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:

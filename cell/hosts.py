@@ -67,6 +67,8 @@ SOURCE_TABLES = 60
 """The first table of routes of the packets from one of a host's addresses."""
 MOST_SUBFLOWS = 8
 """As many further subflows as a connection has in Linux (MPTCP_SUBFLOWS_MAX)."""
+STRAIGHT_TABLES = 80
+"""The first table of routes of what comes in at an interface of a hop."""
 CONNECTION_TABLES = 101
 """The first table of `connection_routes`."""
 

@@ -47,6 +47,11 @@ never reached.
 IN_ORDER_BPS = 1_000_000_000_000
 
 
+JITTER_REACH = 4
+"""The largest number in netem's tables of distributions, in multiples of the jitter (16 bits with a
+sign, of which 8192 are 1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shaper(Part):
     """The rate of a link, bit/s of frames, at the interface that has its queue.

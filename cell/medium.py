@@ -15,11 +15,12 @@ from .part import UNLESS_ABSENT, Kinds, Part
 class Medium(Part):
     """A medium sends the packets of a queue in place of a shaper, and is its own transmitter.
 
-    module: the kernel's module of its discipline.
+    module: the kernel's module of its discipline. beyond_tc: as of a queue.
     seed: of its random times; None where nothing is random.
     """
 
     module: ClassVar[str]
+    beyond_tc: ClassVar[frozenset[str]] = frozenset()
 
     kind: str
     seed: Seed | None = field(default=None, metadata=UNLESS_ABSENT)
@@ -56,10 +57,11 @@ AnyMedium = Annotated[Medium, MEDIUM_KINDS]
 class Repair(Part):
     """A repair sends lost packets of a link again.
 
-    module: the kernel's module of its discipline.
+    module: the kernel's module of its discipline. beyond_tc: as of a queue.
     """
 
     module: ClassVar[str]
+    beyond_tc: ClassVar[frozenset[str]] = frozenset()
 
     kind: str
     in_order: bool = True

@@ -14,6 +14,7 @@ from .devices import AnyDevice
 from .effects import Effect
 from .frames import MTU, frame_bytes
 from .links import Interface
+from .medium import Medium, Repair
 from .modules import QUEUE_PREFIX, KernelModule
 from .numbers import (
     Buffer,
@@ -421,6 +422,21 @@ class Cell(Part):
     offload: bool = field(default=False, metadata=UNLESS_OFF)
 
     @property
+    def straight(self) -> dict[str, dict[str, str]]:
+        """The hops through which packets go straight, as routes change: what comes in at one end
+        of a link leaves by the other, wherever its destination may be now. Node -> interface ->
+        the other one; none where no routes change.
+        """
+        if not any(node.route_changes for node in self.nodes):
+            return {}
+        found = {}
+        for node in self.nodes:
+            if node.kind == "hop" and len(node.interfaces) == 2:
+                one, other = (interface.name for interface in node.interfaces)
+                found[node.name] = {one: other, other: one}
+        return found
+
+    @property
     def mechanisms(self) -> Iterator[Part]:
         """Its parts of several kinds: the queues, those inside them, the workloads, the devices,
         the media, repairs and effects of links.
@@ -438,6 +454,12 @@ class Cell(Part):
                 if interface.impairment is not None and interface.impairment.repair is not None:
                     yield interface.impairment.repair
         yield from self.effects
+
+    @property
+    def beyond_tc(self) -> frozenset[str]:
+        """The disciplines of its parts that tc does not know."""
+        parts = (p for p in self.mechanisms if isinstance(p, Queue | Medium | Repair))
+        return frozenset().union(*(part.beyond_tc for part in parts))
 
     @property
     def is_split(self) -> bool:

@@ -22,10 +22,13 @@ class Queue(Part):
     can_be_inner: whether it can be inside another queue: it keeps the order of each flow, and does
         not look at classes.
     is_drop_tail: whether it drops what does not fit, and nothing else.
+    beyond_tc: disciplines of its lines that the `tc` of Debian 13 does not know: the endpoints'
+    program adds them, and reads them back.
     """
 
     can_be_inner: ClassVar[bool] = False
     is_drop_tail: ClassVar[bool] = False
+    beyond_tc: ClassVar[frozenset[str]] = frozenset()
 
     limit_bytes: QueueBytes | None
     limit_packets: Packets | None

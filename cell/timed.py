@@ -3,11 +3,12 @@
 
 It ends with status 0 whatever the program does: its JSON says what failed, and other flows go on.
 But a program that would start late, on a machine that is too slow, is not started. One that does
-not end on SIGTERM is killed, with what it started, and a remark says so.
+not end on SIGTERM is killed, with what it started, and a remark says so. It ends with this one.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -18,6 +19,18 @@ from .clock import RealTime
 from .processes import PATIENCE_NS
 
 FOREVER_NS = 10**18
+PR_SET_PDEATHSIG = 1
+
+libc = ctypes.CDLL(None)
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it is gone, however it went:
+    where a cell fails, its programs are killed, and nobody else knows of those that they started.
+    """
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it is gone already
+        os._exit(1)
 
 
 def main() -> None:
@@ -31,8 +44,13 @@ def main() -> None:
     with open(f"{test['name']}.json", "wb") as out:
         if begin_ns is not None and clock.wait([wake], epoch_ns + begin_ns):
             return  # its time does not come
+        us = os.getpid()
         process = subprocess.Popen(
-            test["command"], stdin=subprocess.DEVNULL, stdout=out, start_new_session=True
+            test["command"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            start_new_session=True,
+            preexec_fn=lambda: end_with(us),  # noqa: PLW1509 (one thread)
         )
     ended = os.pidfd_open(process.pid)
     until_ns = clock.now_ns() + FOREVER_NS if stop_ns is None else epoch_ns + stop_ns

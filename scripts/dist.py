@@ -264,13 +264,14 @@ def all_sources(
     built: kernel.Kernel,
     root: image.Image,
     mirrors: Sequence[str],
+    kept: Path,
 ) -> Path:
     """Write the archive of the sources.
 
-    mirrors: for what Debian's usual one no longer has.
+    mirrors: for what Debian's usual one no longer has. kept: the folder where sources stay until
+    the archive is whole: 450 MB are not fetched twice.
     """
     path = folder / f"fairc-{version}-sources.tar"
-    kept = folder / "sources"  # until it is whole: 450 MB are not fetched twice
     kept.mkdir(exist_ok=True)
     source_offer.write(kept, built, root, print, mirrors)
     subprocess.run(
@@ -306,23 +307,26 @@ def main() -> None:
     folder, now = asked.folder.absolute(), version()
     made, root = kernel.require(), image.require(recipe.UML)
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("fairc*"):
-        old.unlink()
-    paths = []
-    if not asked.without_sources:  # first: without them, the wheels may not be published
-        try:
-            paths.append(all_sources(folder, now, made, root, asked.mirror))
-        except EngineUnavailable as error:
-            lines = "\n".join(f"error: {each}" for each in error.missing)
-            sys.exit(
-                f"{lines}\nhelp: nothing was built, as a release has the sources of its machine."
-                f" `make dist` where {source_offer.archive(root)} can be reached, or with"
-                " MIRROR=URL of another copy of Debian's archive, fetches what is missing. Or, as"
-                " mirrors keep only the newest version: after `fairc image rm` it makes kernel and"
-                " image of today's packages. Wheels that you do not publish: `make wheels`"
-            )
-    paths += [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
-    paths += [plugin(folder, now, name) for name in RELEASED]
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
+        new, paths = Path(scratch), list[Path]()
+        if not asked.without_sources:  # first: without them, the wheels may not be published
+            try:
+                paths.append(all_sources(new, now, made, root, asked.mirror, folder / "sources"))
+            except EngineUnavailable as error:
+                lines = "\n".join(f"error: {each}" for each in error.missing)
+                sys.exit(
+                    f"{lines}\nhelp: nothing was built, as a release has the sources of its"
+                    f" machine. `make dist` where {source_offer.archive(root)} can be reached, or"
+                    " with MIRROR=URL of another copy of Debian's archive, fetches what is missing."
+                    " Or, as mirrors keep only the newest version: after `fairc image rm` it makes"
+                    " kernel and image of today's packages. Wheels that you do not publish:"
+                    " `make wheels`"
+                )
+        paths += [program(new, now, find_endpoints()), machine(new, now, made, root)]
+        paths += [plugin(new, now, name) for name in RELEASED]
+        for old in folder.glob("fairc*"):  # now that all of the new ones are there
+            old.unlink()
+        paths = [path.rename(folder / path.name) for path in paths]
     for name, sha256 in told(paths).items():
         print(f"{sha256}  {name}  {(folder / name).stat().st_size / 1e6:.1f} MB")
 

@@ -34,6 +34,7 @@ from fairc.compiler.passes.rerouting import (
     find_detours,
     fitting,
     further_paths,
+    mixed_ways,
     route_changes,
 )
 from fairc.compiler.passes.routing import (
@@ -316,8 +317,9 @@ def _route(
         check_offload(everything, report)
     queues = size_queues(wiring, paths.values(), (way for _, way in everything), report)
     buffers = size_buffers(everything, queues, report)
-    bottlenecks = find_bottlenecks(wiring, everything)
-    captures = place_captures(wiring, everything, bottlenecks, report)
+    mixed = mixed_ways(everything, routing, detours)
+    bottlenecks = find_bottlenecks(wiring, [*everything, *mixed])
+    captures = place_captures(wiring, everything, mixed, bottlenecks, report)
     changes = route_changes(routing, detours, traffic)
     built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks, traffic)
     carried = tunnels(wiring, traffic, everything, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Literal
 
 from fairc.compiler import plan
@@ -17,7 +18,11 @@ Point = Literal["entry", "exit", "delivered", "client", "device", "sender", "ech
 
 
 def place_captures(
-    wiring: Wiring, traffic: Traffic, bottlenecks: Mapping[Egress, None], report: Report
+    wiring: Wiring,
+    traffic: Traffic,
+    mixed: Traffic,
+    bottlenecks: Mapping[Egress, None],
+    report: Report,
 ) -> tuple[plan.Capture, ...]:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14), and of
     each link with a medium or a repair that a flow crosses either way: only packets show what it
@@ -28,11 +33,13 @@ def place_captures(
     own link is the bottleneck. And capture arrivals at the client of each
     page load, of each third-party image and of each program of the user's own, and what the latter
     two's clients send: nothing else shows when they began.
+    mixed: ways of packets that are under way while routes change.
     """
     captures = _Captures()
-    for egress in {**bottlenecks, **dict.fromkeys(_served(traffic))}:
+    everything = [*traffic, *mixed]
+    for egress in {**bottlenecks, **dict.fromkeys(_served(everything))}:
         heard = report if egress in bottlenecks else Report(lambda _: None)
-        for ingress in _ingresses(wiring, traffic, egress, heard):
+        for ingress in _ingresses(wiring, everything, egress, heard):
             captures.add(egress, ingress, "in", "entry")
         captures.add(egress, egress, "out", "exit")
         ingress = wiring.peer(egress)
@@ -125,12 +132,10 @@ def _ingresses(
     found: dict[Egress, None] = {}
     for flow, path in traffic:
         for way in (path.data, path.acks):
-            if egress not in way:
-                continue
-            position = way.index(egress)
-            if position:
-                found[wiring.peer(way[position - 1])] = None
-            else:
+            for before, behind in pairwise(way):
+                if behind is egress:
+                    found[wiring.peer(before)] = None
+            if way and way[0] is egress:
                 report.warn(
                     "no-entry-capture",
                     f"the flow `{flow.label}` starts at a bottleneck's own node",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairc.cell.frames import SMALLEST_FRAME_BYTES
-from fairc.cell.links import TRANSMITTER_PACKETS
+from fairc.cell.links import JITTER_REACH, TRANSMITTER_PACKETS
 from fairc.compiler import plan
 from fairc.dsl.model import Direction
 
 from .dynamics import is_steady, most_bps
 
 MIN_NETEM_PACKETS = 1000
-JITTER_REACH = 4  # netem's tables end at four times the jitter
 
 
 def netem_packets(rate_bps: int, delay_ns: int) -> int:

@@ -8,15 +8,15 @@ of a host with several links stays with its link.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.compiler import plan
-from fairc.dsl.model import Network
+from fairc.dsl.model import Flow, Network
 
 from .routing import RoutedPath, Routing, Traffic, moved, routes
-from .wiring import Wiring
+from .wiring import Egress, Wiring
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,75 @@ def further_paths(path: RoutedPath, detours: Sequence[Detour]) -> list[RoutedPat
     return found
 
 
+def mixed_ways(traffic: Traffic, routing: Routing, detours: Sequence[Detour]) -> Traffic:
+    """Return ways of packets that are under way while routes change, so that each router sends them
+    as at another time: data or acknowledgements alone, up to any egress.
+
+    Each pair of an egress and the next one that packets may pass is on one of them. Flows between
+    two addresses share them.
+    """
+    if not detours:
+        return []
+    times = [routing, *{detour.down: detour.routing for detour in detours}.values()]
+    ends = {(path.server, path.client): (flow, path) for flow, path in traffic}
+    found: list[tuple[Flow, RoutedPath]] = []
+    for flow, path in ends.values():
+        data, acks = (
+            _spread(way[0], home, times)
+            for way, home in ((path.data, path.client), (path.acks, path.server))
+        )
+        found += [(flow, replace(path, data=way, acks=())) for way in data]
+        found += [(flow, replace(path, data=(), acks=way)) for way in acks]
+    return found
+
+
+Leaving = tuple[Egress, tuple[Egress, ...]]
+"""An egress by which packets leave, and where they go: an address, then the far ends of tunnels
+that they are in.
+"""
+
+
+def _spread(first: Egress, home: Egress, times: Sequence[Routing]) -> Iterator[tuple[Egress, ...]]:
+    """Yield the shortest way over each pair of egresses that packets to an address pass one after
+    the other, with any of some routes at each router.
+    """
+    wiring = times[0].wiring
+    begin: Leaving = first, (home,)
+    ways: dict[Leaving, tuple[Egress, ...]] = {begin: (first,)}
+    frontier = deque([begin])
+    while frontier:
+        last, homes = frontier.popleft()
+        for onward in _onward(wiring.peer(last), homes, times):
+            way = (*ways[last, homes], onward[0])
+            yield way
+            if onward not in ways:
+                ways[onward] = way
+                frontier.append(onward)
+
+
+def _onward(
+    arrived: Egress, homes: tuple[Egress, ...], times: Sequence[Routing]
+) -> dict[Leaving, None]:
+    """Return the egresses by which packets may leave a node, and where they go then: straight on
+    through hops, and carried or taken out at the ends of tunnels.
+    """
+    wiring = times[0].wiring
+    if arrived in wiring.ends:
+        if arrived is homes[-1]:
+            return {(arrived, homes[:-1]): None}
+        far = wiring.ends[arrived].far[1]
+        return {(arrived, (*homes, far)): None} if far not in homes else {}
+    if wiring.kinds[arrived.node] == "hop":
+        return {(wiring.other(arrived), homes): None}
+    found: dict[Leaving, None] = {}
+    for routing in times:
+        end = routing.tunnel(arrived.node, homes[-1])
+        egress = routing.towards[homes[-1]].get(arrived.node) if end is None else end.into
+        if egress is not None:
+            found[egress, homes] = None
+    return found
+
+
 def fitting(path: RoutedPath, further: Sequence[RoutedPath]) -> RoutedPath:
     """Return a path with the smallest MTU of all that a flow takes: its segments fit them all."""
     mtu = min((way.mtu for way in further), default=path.mtu)
@@ -89,30 +158,13 @@ def route_changes(
             for (flow, new), (_, path) in zip(moving, traffic, strict=True)
         ]
         then = _by_destination(routes(detour.routing, fitting))
-        taken = _taken(detour.routing)
         for name, by_destination in then.items():
-            is_hop = wiring.kinds[name] == "hop"
-            link = wiring.egresses[name][0].link if is_hop else -1
-            if is_hop and link in detour.down:
-                continue  # what waits for a link that is down goes there, and is lost
+            if wiring.kinds[name] == "hop":
+                continue  # what is under way goes on to the other end
             for destination, route in by_destination.items():
-                if is_hop and (link, destination) not in taken:
-                    continue  # what is still under way goes on to the other end
                 if now[name].get(destination) != route:
                     found[name].append(plan.RouteChange(detour.at_ns, route))
                     now[name][destination] = route
-    return found
-
-
-def _taken(routing: Routing) -> set[tuple[int, str]]:
-    """Return which links packets take to which destinations, by number and as routes have them."""
-    links = routing.wiring.network.links
-    found: set[tuple[int, str]] = set()
-    for home, towards in routing.towards.items():
-        for number, link in enumerate(links):
-            out = [egress for end in (link.a, link.b) if (egress := towards.get(end)) is not None]
-            if any(egress.link == number for egress in out):
-                found.add((number, f"{home.address}/32"))
     return found
 
 

@@ -77,11 +77,13 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
         duplicate=float(duplicate.number),
         effects=tuple(effect for _, effect in effects),
     )
-    repaired = next(filter(None, (each.repair(settings) for each in LINKS)), None)
-    if repaired is None:
+    repairs = [asked for each in LINKS if (asked := each.repair(settings)) is not None]
+    if not repairs:
         return found
-    repair, asked = repaired
-    at = settings.values[asked.name].span
+    (repair, asked_by), *others = repairs
+    at = settings.values[asked_by.name].span
+    for _, key in others:
+        refuse_beside(f"`{key.name}`", settings.span(key), at)
     beside: list[tuple[object, Parameter[Any]]] = [
         (found.jitter_ns, keys.JITTER),
         (found.reorder, keys.REORDER),

@@ -392,7 +392,7 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     bad = () if loss is None or loss.bad is None else (loss.bad,)
     if bad and impairment.repair is not None:
         refuse_beside("bursty losses", bad[0].span, settings.place(_repair_keys(settings)[0]))
-    medium = next(filter(None, (each.medium(settings) for each in LINKS)), None)
+    medium = _medium(settings)
     serving = [*(medium.keys if medium else ()), *_repair_keys(settings)]
     for name in serving:
         _check_medium(settings, name, settings.values[name].span, rate)
@@ -444,6 +444,22 @@ def _in_packets(
     if trace is not None:
         return "a trace of packets", settings.place(keys.RATE.name)
     return (f"`{serving[0]}`", settings.place(serving[0])) if serving else None
+
+
+def _medium(settings: Settings) -> model.LinkMedium | None:
+    """Return what transmits in place of a shaper, or None. Raises CompileError for two of them."""
+    found = [medium for each in LINKS if (medium := each.medium(settings)) is not None]
+    if len(found) > 1:
+        one, other = found[:2]
+        fail(
+            "conflicting-release",
+            f"one link cannot have both `{one.keys[0]}` and `{other.keys[0]}`",
+            other.span,
+            labels=(Label(one.span, f"the `{one.keys[0]}`"),),
+            notes=("each of them transmits in place of the other",),
+            help="put one of them on a separate link, behind a router",
+        )
+    return found[0] if found else None
 
 
 def _repair_keys(settings: Settings) -> list[str]:

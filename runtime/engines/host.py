@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import device_filters, lower
 from fairc.cell.links import arriving_filters
-from fairc.cell.queues import disciplines
+from fairc.cell.queues import QUEUE_KINDS, disciplines
 from fairc.cell.workloads import BROWSER
 from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Cell
@@ -86,7 +85,7 @@ def has_qdisc(kind: str) -> bool:
 def trial(kind: str, endpoints: str = NAME) -> list[str]:
     """Return the command that adds a queueing discipline to a network namespace's `lo`."""
     line = f"qdisc add dev lo root {kind} {QDISCS.get(kind, '')}"
-    if kind in BEYOND_TC:
+    if any(kind in queue.beyond_tc for queue in QUEUE_KINDS):
         return [endpoints, "qdiscs", "--epoch-ns", "0", json.dumps({"lines": [line]})]
     return ["tc", *line.split()]
 

@@ -10,13 +10,10 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
 from fairc.cell.frames import ETHERNET_BYTES
+from fairc.cell.links import JITTER_REACH
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
 
 Place = tuple[str, str]  # (node, interface)
-
-JITTER_REACH = 4.0
-"""The largest number in netem's tables of distributions, in multiples of the jitter (16 bits with a
-sign, of which 8192 are 1)."""
 
 
 class PathError(ValueError):
@@ -84,6 +81,10 @@ class Paths:
             found[node.name] = stages
         return found
 
+    @cached_property
+    def _straight(self) -> dict[str, dict[str, str]]:
+        return self.cell.straight
+
     def is_host(self, node: str) -> bool:
         """Whether a node is a host, which forwards nothing."""
         return self._nodes[node].kind == "host"
@@ -100,7 +101,7 @@ class Paths:
         return tuple(sorted(times))
 
     @cached_property
-    def _ways(self) -> dict[tuple[str, int, int | None], tuple[Place, ...]]:
+    def _ways(self) -> dict[tuple[str, int, int | None, str | None], tuple[Place, ...]]:
         """Results of `to`."""
         return {}
 
@@ -126,12 +127,15 @@ class Paths:
                 found = (network.prefixlen, names[0]) if names else found
         return found[1] if found else None
 
-    def to(self, node: str, destination: int, at_ns: int | None = None) -> tuple[Place, ...]:
-        """Return the egress interfaces that a packet passes from a node to an address.
+    def to(
+        self, node: str, destination: int, at_ns: int | None = None, arrived: str | None = None
+    ) -> tuple[Place, ...]:
+        """Return the egress interfaces that a packet passes from a node to an address; arrived: the
+        interface by which it came there, None for the node's own.
 
         Raises PathError when it does not arrive.
         """
-        if (start := (node, destination, at_ns)) in self._ways:
+        if (start := (node, destination, at_ns, arrived)) in self._ways:
             return self._ways[start]
         places: list[Place] = []
         towards = [destination]  # and the far ends of tunnels that it is in
@@ -145,18 +149,28 @@ class Paths:
                 else:
                     towards.append(other)
             else:
-                interface = self.egress(node, towards[-1], at_ns)
+                interface = self._onward(node, arrived, towards[-1], at_ns)
             if interface is None:
                 break
             place = (node, interface)
             if place in places or place not in self._peers:
                 raise PathError(f"no route to {IPv4Address(destination)} behind {node}")
             places.append(place)
-            node = self._peers[place][0]
+            node, arrived = self._peers[place]
         if not any(address.ip == IPv4Address(destination) for address, _ in self._addresses[node]):
             raise PathError(f"{node} has no route to {IPv4Address(destination)}")
         self._ways[start] = tuple(places)
         return self._ways[start]
+
+    def _onward(
+        self, node: str, arrived: str | None, destination: int, at_ns: int | None
+    ) -> str | None:
+        """Return the interface by which a packet leaves a node, or None: straight through a hop
+        where routes change. arrived: by which it came; None: the node sends it.
+        """
+        if arrived is not None and node in self._straight:
+            return self._straight[node][arrived]
+        return self.egress(node, destination, at_ns)
 
     def _at_end(self, node: str) -> Place | None:
         """Return the end of a tunnel that a node runs, or None."""
@@ -232,22 +246,20 @@ class Paths:
         """
         own = {str(address.ip): name for address, name in self._addresses[host]}
         first = (host, own[source])
-        return (first, *self.to(self._peers[first][0], int(IPv4Address(destination)), at_ns))
+        node, arrived = self._peers[first]
+        return (first, *self.to(node, int(IPv4Address(destination)), at_ns, arrived))
 
     def _spread(self, found: set[Place], destination: int) -> None:
         """Add to the interfaces by which packets to an address leave those of all times."""
-        nodes = {node for node, _ in found}
-        frontier = [*nodes]
+        frontier = [*found]
         while frontier:
-            node = frontier.pop()
+            node, arrived = self._peers[frontier.pop()]
             for at_ns in self._stages[node]:
-                egress = self.egress(node, destination, at_ns)
-                if egress is not None and (node, egress) in self._peers:
-                    found.add((node, egress))
-                    peer, _ = self._peers[node, egress]
-                    if peer not in nodes:
-                        nodes.add(peer)
-                        frontier.append(peer)
+                egress = self._onward(node, arrived, destination, at_ns)
+                place = (node, egress or "")
+                if place in self._peers and place not in found:
+                    found.add(place)
+                    frontier.append(place)
 
     @cached_property
     def _stages(self) -> dict[str, list[int]]:

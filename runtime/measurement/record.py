@@ -464,6 +464,8 @@ class Measurement:
         first = {row[0] for row in rows if row}
         later = {place for row in rows for place in row[1:]} - first
         first |= {one.queue.place for one in flow.passages} - later
+        if self.paths.reroutings_ns and not self.cell.tunnels:  # what is under way then goes on
+            later |= self.paths.ever(flow.plan)[0] & queues.keys() - first
 
         def passages(places: set[Place]) -> tuple[Passage, ...]:
             each = (queues[place] for place in sorted(places))

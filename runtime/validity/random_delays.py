@@ -11,8 +11,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.links import JITTER_REACH
 from fairc.compiler.plan import Impairment
-from fairc.runtime.measurement.paths import JITTER_REACH
 
 Floats = NDArray[np.float64]
 

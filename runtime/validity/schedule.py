@@ -16,6 +16,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
+from fairc.runtime.measurement.record import Passage
 
 from .finding import Finding, busy
 
@@ -118,28 +119,44 @@ def late_start_s(measurement: Measurement, flow: FlowRecord) -> float:
     be lost at random either way, or in a queue that other flows fill, an answer as late as one to a
     retry or to a later connection proves nothing. Each host on the way may take its longest time
     for its packet, and in each queue other handshakes may be ahead of the client's, or what other
-    flows have sent.
+    flows have sent. Each of `requests` may have a handshake of its own.
     """
     if measurement.split(flow):
         return 0.0  # the proxies' connection exists before, and its handshake is no sign of a start
-    queue, paths = flow.queue, measurement.paths
-    opening = _OPENINGS[flow.plan.transport]
-    answers = flow.entered & opening.first(queue.entered)
-    if not answers.any():
+    paths, opening = measurement.paths, _OPENINGS[flow.plan.transport]
+    first = first_packet(flow, lambda one: one.entered & opening.first(one.queue.entered))
+    if first is None:
         return 0.0
-    first_s = float(queue.seconds(queue.entered)[answers].min())
+    place, first_s = first
     hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
     expected_s, lossy = 0.0, False
-    for there, before in ways(measurement, flow, opening.answers, first_s):
+    for there, before in ways(measurement, flow, place, opening.answers, first_s):
         way = (*there, *before)
         others_s = behind_others_s(measurement, flow, way, first_s)
         took_s = paths.longest_s(there, OPENING_BYTES) + _handshakes_s(measurement, flow, there)
         took_s += paths.longest_s(before, frame_bytes(flow.plan.mtu))
         expected_s = max(expected_s, took_s + held_s(measurement, way) + hosts_s + others_s)
         lossy = lossy or paths.may_lose(way) or others_s > 0
-    later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
+    opened_s = (*(np.array(flow.plan.starts_ns) * NS), *flow.endpoints.requests.start_s)
+    later_s = (at_s - flow.start_s for at_s in opened_s if at_s > flow.start_s)
     next_s = min((RETRY_S, *later_s)) if opening.answers else 0.0
     return beyond_s(first_s - flow.start_s, expected_s, next_s if lossy else math.inf)
+
+
+def first_packet(
+    flow: FlowRecord, which: Callable[[Passage], NDArray[np.bool_]]
+) -> tuple[Place, float] | None:
+    """Return the bottleneck to which the first of some packets of a flow came, and when, s; None:
+    there are none. It is another than the usual one where the flow begins as a link is down.
+    """
+    found = []
+    for one in flow.passages:
+        came_s = one.queue.seconds(one.queue.entered)[which(one)]
+        found += [(float(came_s.min()), one.queue.place)] if len(came_s) else []
+    if not found:
+        return None
+    first_s, place = min(found)
+    return place, first_s
 
 
 def beyond_s(took_s: float, expected_s: float, next_s: float) -> float:
@@ -150,17 +167,22 @@ def beyond_s(took_s: float, expected_s: float, next_s: float) -> float:
 
 
 def ways(
-    measurement: Measurement, flow: FlowRecord, answers: bool, until_s: float
+    measurement: Measurement, flow: FlowRecord, place: Place, answers: bool, until_s: float
 ) -> Iterator[tuple[tuple[Place, ...], tuple[Place, ...]]]:
     """Yield the ways of a flow's first packet, from its client to its server where that `answers`,
-    and from there to its bottleneck: one pair for each set of routes up to a time.
+    and from there to a bottleneck, for each set of routes up to a time; where they change while it
+    is under way, all that it may pass then, too.
     """
-    paths, place = measurement.paths, flow.queue.place
-    for at_ns in (None, *(ns for ns in paths.reroutings_ns if ns * NS <= until_s)):
+    paths = measurement.paths
+    times_ns = [ns for ns in paths.reroutings_ns if ns * NS <= until_s]
+    for at_ns in (None, *times_ns):
         data = paths.of(flow.plan, at_ns)
         if place in data:
             there = paths.back(flow.plan, at_ns) if answers else ()
             yield there, data[: data.index(place)]
+    if any(ns >= flow.plan.start_ns for ns in times_ns) and not measurement.cell.tunnels:
+        before, back = map(sorted, paths.ever(flow.plan))
+        yield tuple(back) if answers else (), tuple(before)
 
 
 def held_s(measurement: Measurement, places: Sequence[Place]) -> float:

@@ -22,10 +22,10 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: at each captured queue there are data and acknowledgements of the flows whose ways
     lead there, and of no other; and all data that a client got passed the queues of its flow's way.
 
-    The port of a flow tells its packets, on both sides of a NAT and in page loads of many
-    connections; what a program of the user's own says to other hosts than its flow's is on no way.
-    Where routes change, the ways of all times count, and what is on its way then may go on by any
-    of them.
+    The port of its server, which all its connections have, tells the packets of a flow, on both
+    sides of a NAT and in page loads; what a program of the user's own says to other hosts than its
+    flow's is on no way. Where routes change, the ways of all times count, and what is on its way
+    then may go on by any of them.
     """
     cell = measurement.cell
     if not measurement.captured or (cell.tunnels and measurement.paths.reroutings_ns):

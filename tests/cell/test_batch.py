@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from specs import only_cell_of
 
-from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
+from fairc.cell.batch import cable_lines, divided, duration, line, node_lines, percent, word
 from fairc.cell.document import End, Node
 from fairc.cell.links import Impairment, Interface, Shaper, bucket_bytes, egress_lines
 from fairc.mechanisms.queues.fifo.cell import Fifo
@@ -137,3 +138,39 @@ def test_numbers_for_tc() -> None:
     rates = (10**6, 10**8, 10**10)
     assert [bucket_bytes(rate, 1514, slack_ns=0) for rate in rates] == [1516, 1764, 3027]
     assert [bucket_bytes(rate, 1514, slack_ns=100_000) for rate in rates] == [1526, 2764, 103_027]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "ours"),
+    [(set(), ["root b instant"]), ({"new"}, ["root new", "parent 1: fifo", "root b instant"])],
+)
+def test_lines_for_the_endpoints_program(beyond: set[str], ours: list[str]) -> None:
+    """Of an interface whose first discipline tc does not know, all; names of no discipline count
+    as little as those that no part of the cell has.
+    """
+    texts = ["a root new", "a parent 1: fifo", "newer root fifo", "c root b instant"]
+    lines = [f"qdisc add dev {text}" for text in texts]
+    found = divided(lines, beyond)[1]
+    assert [text.split(" ", 4)[4] for text in found] == ours
+
+
+@pytest.mark.parametrize(
+    ("topology", "beyond"),
+    [
+        ("bottleneck(rate: 10Mbit/s, rtt: 20ms)", set()),
+        ("bottleneck(rate: 10Mbit/s, rtt: 20ms, queue: dualpi2)", {"dualpi2"}),
+        ("wifi(down: 20Mbit/s, up: 10Mbit/s, rtt: 20ms)", {"radio", "arq"}),
+    ],
+)
+def test_the_disciplines_that_tc_does_not_know_are_the_parts(
+    topology: str, beyond: set[str]
+) -> None:
+    text = f"""fexp 1
+experiment e {{
+  topology = {topology}
+  flow f {{ cca = cubic  workload = bulk }}
+  duration = 1s
+  measure = [goodput]
+}}
+"""
+    assert only_cell_of(text).beyond_tc == beyond

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
 import subprocess
 import sys
 import time
@@ -68,3 +71,25 @@ def test_it_is_killed_with_what_it_started_where_it_does_not_stop(tmp_path: Path
     written = (tmp_path / "child").stat().st_size
     time.sleep(0.5)
     assert (tmp_path / "child").stat().st_size == written > 0
+
+
+def test_it_ends_with_what_started_it_however_that_ends(tmp_path: Path) -> None:
+    """A cell that fails kills its programs: what one of them has started must not go on sending."""
+    command = ("sh", "-c", "exec sleep 60")
+    test = {"name": "f.client", "command": command, "begin_ns": None, "stop_ns": None}
+    code = "import sys; from fairc.cell.timed import main; main()"
+    words = [sys.executable, "-c", code, "--epoch-ns", str(time.time_ns()), json.dumps(test)]
+    companion = subprocess.Popen(words, cwd=tmp_path)
+    children = Path(f"/proc/{companion.pid}/task/{companion.pid}/children")
+    until = time.monotonic() + 30
+    while not (started := children.read_text().split()) and time.monotonic() < until:
+        time.sleep(0.05)
+    (child,) = map(int, started)
+    watched = os.pidfd_open(child)
+    companion.kill()
+    companion.wait()
+    ready, _, _ = select.select([watched], [], [], 30)
+    if not ready:
+        signal.pidfd_send_signal(watched, signal.SIGKILL)
+    os.close(watched)
+    assert ready

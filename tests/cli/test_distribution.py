@@ -172,6 +172,45 @@ def test_a_cache_that_cannot_be_written_is_named(
     assert "XDG_CACHE_HOME=/another/folder with 80 MB" in refused.value.remedy
 
 
+@pytest.mark.parametrize("fails", ["all_sources", "machine", "plugin", None])
+def test_an_older_release_stays_until_the_new_one_is_whole(
+    dist: ModuleType,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: str | None,
+) -> None:
+    """Each part is written, or fails, in the order of a release."""
+    folder = tmp_path / "dist"
+    folder.mkdir()
+    (folder / "fairc-0.9.whl").write_text("older")
+    (folder / "notes.txt").write_text("a person's")
+
+    def part(name: str) -> Callable[..., Path]:
+        def written(where: Path, version: str, *_: object) -> Path:
+            if name == fails:
+                raise EngineUnavailable(("one",), "") if name == "all_sources" else OSError(name)
+            path = where / f"fairc-{version}-{name}.whl"
+            path.write_text(name)
+            return path
+
+        return written
+
+    parts = ("all_sources", "program", "machine", "plugin")
+    for name in parts:
+        monkeypatch.setattr(dist, name, part(name))
+    monkeypatch.setattr(dist, "version", lambda: VERSION)
+    monkeypatch.setattr(sys, "argv", ["dist", str(folder)])
+    if fails is None:
+        dist.main()
+        new = {f"fairc-{VERSION}-{name}.whl" for name in parts}
+        assert {path.name for path in folder.iterdir()} == {*new, "notes.txt"}
+        return
+    with pytest.raises((SystemExit, OSError)):
+        dist.main()
+    assert {path.name for path in folder.iterdir()} == {"fairc-0.9.whl", "notes.txt"}
+
+
 def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
     assert source_offer.packages(image.require()) == [("glibc", "2"), ("iproute2", "1")]
 

@@ -113,6 +113,23 @@ experiment thin {
   measure  = [datagrams.lost, throughput]
 }
 """
+REPAIRED = """fexp 1
+experiment repaired {
+  sweep { changes = [outage, handover] }
+  topology {
+    node server, client
+    router a, b
+    link server -- a, b -- client { rate = 1Gbit/s }
+    link a -> b when changes == outage { rate = 10Mbit/s  delay = 20ms  down from 1s to 1400ms  repair = arq(tries: 3, delay: 5ms)  loss = 5% }
+    link a -> b when changes == handover { rate = 10Mbit/s  delay = 20ms  every 300ms from 700ms { delay = uniform(10ms, 35ms) }  every 300ms from 650ms for 50ms { loss = 20% }  repair = arq(tries: 3, delay: 5ms)  loss = 5% }
+    link b -> a { rate = 3Mbit/s  delay = 20ms }
+  }
+  flow q { over = quic  cca = cubic  workload = bulk }
+  flow p { over = udp  workload = ping(every: 5ms) }
+  duration = 3s
+  measure  = [throughput]
+}
+"""
 CUT = """fexp 1
 experiment cut_fibre {
   topology {
@@ -208,6 +225,12 @@ def test_what_is_under_way_on_a_detour_goes_on_to_its_end(engine: Engine, tmp_pa
     assert not long.behind.lost.any()
     # What waited for 50 ms leaves towards the long link after the short one is back.
     assert 4.03 < float(long.seconds(long.left).max()) < 4.06
+
+
+def test_a_loss_that_changes_on_a_link_that_repairs_it(engine: Engine, tmp_path: Path) -> None:
+    """What was given up, or sent again, before a change holds back what is sent after it."""
+    for measured in run(engine, REPAIRED, tmp_path):
+        assert measured.flows[0].queue.behind.lost.any()
 
 
 def test_fq_within_prio_holds_what_fq_holds(engine: Engine, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ experiment pinned {
   flow g { cca = cubic  via = low  initial_window = 20pkt  ecn = on  workload = bulk }
   flow q { over = quic  cca = cubic  via = low  workload = bulk }
   flow u { over = udp  via = low  workload = ping(every: 20ms) }
-  flow w { over = udp  via = up  workload = ping(every: 20ms) }
+  flow w { over = udp  via = up  count = 3  workload = ping(every: 20ms) }
   duration = 4s
   measure = [goodput, rtt]
 }
@@ -121,6 +121,27 @@ def test_packets_of_a_flow_that_are_missing_on_its_way(pinned: Measurement) -> N
     assert not [*check(pinned)]
     (reason,) = (finding.reason for finding in check(forged))
     assert "of flow g got did not pass low/" in reason
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("what", ["data", "acknowledgements"])
+def test_each_connection_over_udp_has_its_ways(pinned: Measurement, number: int, what: str) -> None:
+    """All of them have the server's port; at the client each has its own."""
+    there, other = (next(q for q in pinned.queues if q.place[0] == name) for name in ("up", "low"))
+    port = flow_of(pinned, "w").plan.port + number
+    moved = there.left.select(there.left.destination_port == port).select(np.arange(2))
+    if what == "acknowledgements":
+        moved = replace(
+            moved,
+            source=moved.destination,
+            source_port=moved.destination_port,
+            destination=moved.source,
+            destination_port=moved.source_port,
+        )
+    mixed = replace(other, left=concatenate((other.left, moved)))
+    forged = replace(pinned, queues=tuple(mixed if q is other else q for q in pinned.queues))
+    (reason,) = (finding.reason for finding in check(forged))
+    assert reason.startswith(f"2 packets with {what} of flow w left by low/")
 
 
 def test_packets_of_a_flow_in_the_capture_of_another_way(pinned: Measurement) -> None:

@@ -34,3 +34,27 @@ def test_the_host_of_a_sender_takes_time(given_up: int, late_s: float) -> None:
     assert not LossCount(0.35, found.tried, found.failed).plausible
     if late_s:  # a host that takes no time does not explain it
         assert tries(arq, sent_s, repaired_s).wrong > 100
+
+
+def test_what_was_sent_before_a_change_holds_back_what_comes_behind_it() -> None:
+    """The loss changes after each hundredth packet: those behind wait for earlier ones that were
+    repaired, or given up, and a packet that waited for these holds back further ones.
+    """
+    draw = np.random.default_rng(9)
+    sent_s = np.cumsum(draw.exponential(0.7 * WAIT_S, 20_000))
+    failures = draw.geometric(0.7, len(sent_s)) - 1
+    repaired_s = np.maximum.accumulate(sent_s + np.minimum(failures, 2) * WAIT_S)
+    given_up = failures > 2
+    shown_s = np.where(given_up, np.nan, repaired_s)
+    arq = Arq(tries=2, wait_ns=2_000_000)
+    blind = seen = other = 0
+    for begin in range(100, len(sent_s), 100):
+        stage = slice(begin, begin + 100)
+        from_s = repaired_s[begin - 1]
+        blind += tries(arq, sent_s[stage], shown_s[stage]).wrong
+        seen += tries(arq, sent_s[stage], shown_s[stage], from_s=from_s).wrong
+        longer_s = sent_s[stage] + 1.1 * (shown_s[stage] - sent_s[stage])
+        other += tries(arq, sent_s[stage], longer_s, from_s=from_s).wrong
+    assert seen == 0
+    assert blind > 20
+    assert other > 1000, "another wait is found as before"

@@ -16,7 +16,7 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import Annotated, ClassVar, Literal
 
-from fairc.cell.batch import BEYOND_TC, duration, percent
+from fairc.cell.batch import duration, percent
 from fairc.cell.medium import MEDIUM_KINDS, REPAIR_KINDS, Medium, Repair
 from fairc.cell.numbers import Range, SpanNs
 from fairc.cell.part import UNLESS_ABSENT
@@ -24,7 +24,6 @@ from fairc.cell.workloads import Distribution
 
 MODULE = "radio"
 """The kernel's module of both disciplines."""
-BEYOND_TC.update(("radio", "arq"))
 
 QUANTILES = 1024
 """How many values a table has."""
@@ -48,6 +47,7 @@ class RadioMedium(Medium):
     """
 
     module: ClassVar[str] = MODULE
+    beyond_tc: ClassVar[frozenset[str]] = frozenset({"radio"})
 
     kind: Literal["radio"] = "radio"
 
@@ -125,6 +125,7 @@ class Arq(Repair):
     """
 
     module: ClassVar[str] = MODULE
+    beyond_tc: ClassVar[frozenset[str]] = frozenset({"arq"})
 
     kind: Literal["radio"] = "radio"
     tries: Annotated[int, Range(1, MOST_TRIES)]

@@ -176,11 +176,19 @@ class RepairTest:
     packets: int
 
 
-def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) -> RepairTest:
+def tries(
+    repair: Arq,
+    sent_s: Floats,
+    repaired_s: Floats,
+    late_s: float = 0.0,
+    from_s: float = -np.inf,
+) -> RepairTest:
     """Return what packets show of the transmissions behind them, in the order of sending.
 
     repaired_s: when each got through, its delay taken off; NaN: it was lost. late_s: how much later
-    than it was seen a packet may have been sent: its host's processing.
+    than it was seen a packet may have been sent: its host's processing. from_s: those that were
+    sent until then may have waited for others that are not among them: they do not count, and hold
+    back those behind.
 
     A packet gets through k waits after it was sent, k being the number of its lost transmissions,
     or with the one ahead of it, if that is later. One that is given up counts as one that gets
@@ -204,16 +212,17 @@ def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) 
         & (number <= repair.tries)
         & (behind_s <= number * wait_s + NEAR_S + late_s)
     )
-    wrong = ~lost & ~held & ~fits
+    counted = sent_s > from_s
+    wrong = counted & ~lost & ~held & ~fits
     # So many failures are hidden: as many as end before the packet ahead gets through.
     until_s = behind_s + NEAR_S
     hidden = np.where(behind_s > NEAR_S, np.floor(until_s / wait_s) + 1, 0).astype(np.int64)
     failures = np.where(lost, repair.tries + 1, number)
     # Of what is seen beyond that, the last transmission got through, but for a lost packet.
-    seen = ~held & ~wrong & (failures >= hidden)
+    seen = counted & ~held & ~wrong & (failures >= hidden)
     failed = np.where(seen, failures - hidden, 0)
     tried = np.where(seen, failed + ~lost, 0)
-    return RepairTest(int(tried.sum()), int(failed.sum()), int(wrong.sum()), len(sent_s))
+    return RepairTest(*(int(each.sum()) for each in (tried, failed, wrong, counted)))
 
 
 def repairs(measurement: Measurement) -> Iterator[Finding]:
@@ -256,23 +265,26 @@ def _stage(
     planned: Impairment,
     repair: Arq,
 ) -> RepairTest | None:
-    """Return what packets show that were sent while one impairment was in force; those are left out
-    that came before what had been sent earlier can have arrived.
+    """Return what packets show that were sent while one impairment was in force; those do not count
+    that came before what had been sent earlier can have arrived, or had been given up.
     """
+    latest_s = -np.inf
     counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
     counted &= queue.known_at(history)
     if number:
         before = history.stage(queue.sent_s) < number
         arrived = before & (queue.behind.found >= 0)
         latest_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]].max(initial=-np.inf)
-        counted &= queue.sent_s > latest_s
+        if repair.in_order:
+            given_up_s = queue.sent_s[before & queue.behind.lost].max(initial=-np.inf)
+            latest_s = max(latest_s, given_up_s + repair.tries * repair.wait_ns * NS)
     which = np.flatnonzero(counted)
-    if not len(which):
+    if not (queue.sent_s[which] > latest_s).any():
         return None
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    return tries(repair, queue.sent_s[which], repaired_s, queue.late_s)
+    return tries(repair, queue.sent_s[which], repaired_s, queue.late_s, latest_s)
 
 
 def _arq_in_force(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from fairc.cell.batch import BEYOND_TC, duration
+from fairc.cell.batch import duration
 from fairc.cell.numbers import Packets, Percent, QueueBytes, Range, Small, TimeNs
 from fairc.cell.queues import QUEUE_KINDS, InPackets
-
-BEYOND_TC.add("dualpi2")
 
 
 @QUEUE_KINDS.add
@@ -24,6 +22,8 @@ class DualPi2(InPackets):
     CE, or `any` ECN-capable packet. drop: where packets are dropped and marked. overload: whether
     L4S packets are dropped where all of them are marked.
     """
+
+    beyond_tc: ClassVar[frozenset[str]] = frozenset({"dualpi2"})
 
     kind: Literal["dualpi2"] = "dualpi2"
     target_ns: TimeNs

@@ -6,15 +6,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import SYN
+from fairc.runtime.measurement.record import Passage
 from fairc.runtime.validity.finding import Finding, see
 from fairc.runtime.validity.schedule import (
     OPENING_BYTES,
     RETRY_S,
     behind_others_s,
     beyond_s,
+    first_packet,
     held_s,
     ways,
 )
@@ -46,17 +51,21 @@ def late_s(measurement: Measurement, flow: FlowRecord) -> float:
 
     What follows depends on the network's RTT, not on a host.
     """
-    queue, paths, workload = flow.queue, measurement.paths, flow.plan.workload
+    paths, workload = measurement.paths, flow.plan.workload
     assert isinstance(workload, Iperf3Workload), "as its folder is called"
-    packets = queue.entered
     # Over UDP the flow's packets do not include its control connection.
     plan = replace(flow.plan, transport="tcp")
-    mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
-    if not mine.any():
+
+    def opening(one: Passage) -> NDArray[np.bool_]:
+        packets = one.queue.entered
+        return packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
+
+    first = first_packet(flow, opening)
+    if first is None:
         return 0.0
-    first_s = float(queue.seconds(packets)[mine].min())
+    place, first_s = first
     expected_s, lossy = 0.0, False
-    for there, back in ways(measurement, flow, workload.reverse, first_s):
+    for there, back in ways(measurement, flow, place, workload.reverse, first_s):
         way = (*there, *back)
         others_s = behind_others_s(measurement, flow, way, first_s)
         took_s = sum(paths.longest_s(part, OPENING_BYTES) for part in (there, back))
