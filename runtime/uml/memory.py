@@ -27,7 +27,7 @@ STEP_BYTES = 1 << 30
 # PROGRAM_BYTES, an emulated node NODE_BYTES. A socket takes at most twice its buffer (socket(7),
 # SO_SNDBUF); where nothing limits it, what may wait behind lost packets.
 SMALL_BYTES, SMALL_USABLE_BYTES = 256 << 20, 240 << 20
-SYSTEM_BYTES, PROGRAM_BYTES, NODE_BYTES = 56 << 20, 5 << 20, 1 << 20
+SYSTEM_BYTES, PROGRAM_BYTES, NODE_BYTES = 40 << 20, 5 << 20, 1 << 20
 # Of a program of the user's own, with the Python that watches it and its files.
 OWN_PROGRAM_BYTES = 160 << 20
 # Of a ring in PROGRAM_BYTES; what a packet takes in a longer one beside its first bytes

@@ -32,7 +32,7 @@ def pack(entries: list[Entry]) -> bytes:
 
     Inode numbers count up, owners and times are zero. The bytes depend on the entries alone. Where
     content has a page or more, it begins with one: User-Mode Linux gives such pages to the file
-    (18-initramfs-in-place.patch).
+    (18-initramfs-on-demand.patch).
     """
     out = bytearray()
     for number, entry in enumerate([*entries, Entry("TRAILER!!!", 0)], start=1):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.uml import confinement, kernel, machine, memory, trial
 from fairc.runtime.uml.machine import ScriptRun
-from fairc.runtime.vm import image, recipe
+from fairc.runtime.vm import image, initramfs, recipe
 
 ROOT = Path(__file__).parents[2]
 
@@ -369,3 +371,65 @@ def test_a_kernel_that_was_not_built_names_the_command(
     with pytest.raises(EngineUnavailable) as lacking:
         UmlEngine().prepare()
     assert "fairc image build" in lacking.value.remedy
+
+
+def test_the_same_bytes_where_memory_runs_short(
+    engine: UmlEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux takes back what it can read again, programs too; there is no more to take than this."""
+    cell = only_cell_of(CROWD)
+    hashes = []
+    for mib in (256, 92):
+        monkeypatch.setattr(memory, "machine_bytes", lambda *_, mib=mib: mib << 20)
+        result = run(engine, cell, tmp_path / str(mib))
+        assert result.error == "", result.console
+        hashes.append(result.sha256)
+    assert hashes[0] == hashes[1]
+
+
+CROWD = """fexp 1
+experiment crowd {
+  topology = bottleneck(rate: 50Mbit/s, rtt: 50ms, queue: fifo(1bdp))
+  flow cubic { cca = cubic  count = 100  workload = bulk }
+  duration = 10s
+  measure = [goodput]
+}
+"""
+
+# Files of an initramfs as the first program finds them, before and after their memory was taken
+# back; what it may do with them.
+READER = """#!/bin/busybox sh
+b=/bin/busybox
+$b mkdir /proc
+$b mount -t proc none /proc
+$b mount -t devtmpfs none /dev
+sums() { for file in /fairc/*; do $b sha256sum $file; done; }
+sums
+echo 1 > /proc/sys/vm/drop_caches
+sums
+echo x >> /fairc/page || echo "not written"
+$b cp /fairc/page /fairc/copy && echo x >> /fairc/copy && $b sha256sum /fairc/copy
+$b rm /fairc/page && sums | $b grep -c page
+$b poweroff -f
+"""
+
+
+def test_files_of_the_initramfs_are_read_where_they_are_used(engine: UmlEngine) -> None:
+    """From a page on they stay in the archive: whole, read again, not to be written, removable."""
+    assert engine._kernel is not None
+    root, page = image.require(recipe.UML), initramfs.PAGE_BYTES
+    sizes = {"empty": 0, "less": page - 1, "page": page, "more": page + 1, "large": 9 * page + 7}
+    files = {name: random.Random(name).randbytes(size) for name, size in sizes.items()}
+    ran = machine.run_script(
+        engine._kernel,
+        root,
+        READER.encode(),
+        trial.LIMITS,
+        arguments=machine.kernel_arguments(root.variant),
+        disk=root.root,
+        files={f"fairc/{name}": content for name, content in files.items()},
+    )
+    sums = [f"{hashlib.sha256(files[name]).hexdigest()}  /fairc/{name}" for name in sorted(files)]
+    copied = f"{hashlib.sha256(files['page'] + b'x' + bytes([10])).hexdigest()}  /fairc/copy"
+    said = [line for line in ran.console.splitlines() if "/fairc/page: " not in line]
+    assert said[: 2 * len(sums) + 3] == [*sums, *sums, "not written", copied, "0"], ran.console

@@ -5,10 +5,10 @@ writes what that left into the exchange. What differs between machines is the mo
 which the host brings the right one (machine_qemu.py, machine_uml.py).
 """
 
+import contextlib
 import ctypes
 import fcntl
 import os
-import select
 import signal
 import socket
 import struct
@@ -80,40 +80,39 @@ def reseed(seed: bytes) -> None:
         fcntl.ioctl(pool, RNDRESEEDCRNG)
 
 
-def run_script(script: str, seconds: float) -> str:
-    """Run the script in a child as Python's main program; return an error in words, or nothing."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            log = os.open(f"{OUT}/console.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
-            os.setsid()
-            sys.argv = [script, OUT]
-            try:
-                with open(script) as file:
-                    program = compile(file.read(), script, "exec")
-                sys.modules["__main__"] = module = type(sys)("__main__")
-                module.__file__ = script
-                exec(program, vars(module))  # noqa: S102 - what the host has sent
-                status = 0
-            except SystemExit as stop:
-                status = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-    pidfd = os.pidfd_open(child)
-    ready, _, _ = select.select([pidfd], [], [], seconds)
-    if not ready:
-        os.killpg(child, signal.SIGKILL)
-        return f"the script was still running at its virtual deadline of {seconds:g} s"
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return "" if code == 0 else f"the script ended with status {code}"
+def run_script(script: str) -> str:
+    """Run the script in this process as Python's main program; return an error in words, or
+    nothing.
+
+    A process of its own would have a second copy of Python's memory, 8 MB: Python writes to
+    whatever it uses.
+    """
+    agent = sys.modules["__main__"]
+    status: object = 1
+    try:
+        sys.argv = [script, OUT]
+        with open(script) as file:
+            program = compile(file.read(), script, "exec")
+        sys.modules["__main__"] = module = type(sys)("__main__")
+        module.__file__ = script
+        exec(program, vars(module))  # noqa: S102 - what the host has sent
+        status = 0
+    except SystemExit as stop:
+        status = 0 if stop.code is None else stop.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.modules["__main__"] = agent
+    return f"the script ended with status {status}" if status else ""
+
+
+def prints_to(outputs: list[int]) -> None:
+    """Print to these descriptors from now on: output and errors."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # where a script has filled its disk
+            stream.flush()
+    for number, descriptor in enumerate(outputs, 1):
+        os.dup2(descriptor, number)
 
 
 def main() -> None:
@@ -126,18 +125,42 @@ def main() -> None:
     device = exchange.Device(device_name)
     header, files = device.read_job()
     reseed(bytes.fromhex(header["seed"]))
+    deadline_s = header["deadline_s"]
     for name, content in files.items():
         with open(f"/tmp/{name}", "wb") as file:
             file.write(content)
+    files.clear()
     for name in ("fairc-endpoints", "fairc-browser"):
         if os.path.exists(f"{HERE}/{name}"):
             os.symlink(f"{HERE}/{name}", f"/tmp/{name}")
-    error = run_script(f"/tmp/{header['script']}", header["deadline_s"])
-    if error:
-        with open(f"{OUT}/console.txt", errors="replace") as console:
-            print(console.read(), error, sep="\n", flush=True)
-    paths = sorted(entry.path for entry in os.scandir(OUT) if entry.is_file(follow_symlinks=False))
-    device.write_result({"kind": "result", "error": error, "clock_s": time.time() - CLOCK_S}, paths)
+    console = [os.dup(1), os.dup(2)]
+    log = os.open(f"{OUT}/console.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
+
+    def finish(error: str) -> None:
+        """Write what the script has left."""
+        prints_to(console)
+        if error:
+            with open(f"{OUT}/console.txt", errors="replace") as said:
+                print(said.read(), error, sep="\n", flush=True)
+        entries = os.scandir(OUT)
+        paths = sorted(each.path for each in entries if each.is_file(follow_symlinks=False))
+        result = {"kind": "result", "error": error, "clock_s": time.time() - CLOCK_S}
+        device.write_result(result, paths)
+
+    def overdue(*_: object) -> None:
+        """End the machine, whatever the script is doing."""
+        os.kill(-1, signal.SIGKILL)
+        try:
+            finish(f"the script was still running at its virtual deadline of {deadline_s:g} s")
+        finally:
+            machine.end()
+
+    signal.signal(signal.SIGALRM, overdue)
+    signal.setitimer(signal.ITIMER_REAL, deadline_s)
+    prints_to([log, log])
+    error = run_script(f"/tmp/{header['script']}")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    finish(error)
 
 
 if __name__ == "__main__":
