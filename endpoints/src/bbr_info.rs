@@ -82,8 +82,9 @@ fn parse(raw: &[u8; BYTES], mss: u32) -> Option<Model> {
 mod tests {
     use super::*;
 
-    /// In the order of the patched header: bw (two words), min_rtt, two gains, bw_hi and bw_lo (two
-    /// words each), four bytes, inflight_lo, inflight_hi, extra_acked.
+    /// In the order of the patched header: the bandwidth (two words), the smallest round trip, two
+    /// gains, the highest and the lowest bandwidth (two words each), four bytes, the two bounds, and
+    /// what is acknowledged beyond the expected.
     fn raw(phase: u8, version: u8) -> [u8; BYTES] {
         let before = [1_u32, 2, 40_000, 4, 5, 1_250_000, 0, 8, 9];
         let behind = [u32::MAX, 70, 13];
