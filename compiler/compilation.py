@@ -84,7 +84,7 @@ class Compilation:
         found = (
             self._placed(key, d)
             for key, d in self._found.items()
-            if concern.get(d.code, engine) == engine
+            if engine in concern.get(d.code, (engine,))
         )
         return self._experiment.diagnostics.extended(found)
 

@@ -83,8 +83,10 @@ class Reason:
         return f"{needs.who} {does}{where}, which {self.engine} cannot {needs.feature.cannot}"
 
 
-CONCERN = {"fast-link": "vm"}
-"""Codes of warnings that concern one engine alone: only there is the processor emulated."""
+CONCERN = {"fast-link": ("vm",), "early-marks": ("vm", "mininet", "docker")}
+"""Codes of warnings that concern some engines alone: whose processor is emulated; whose kernel
+leaves the time of departure on a packet that is forwarded.
+"""
 
 
 @dataclass(frozen=True, slots=True)

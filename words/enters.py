@@ -41,3 +41,8 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "reno": ("slow_start", "css", "congestion_avoidance"),
 }
 """The states of the CCAs over QUIC that log theirs."""
+
+OF_OWN_KERNELS: Mapping[str, tuple[str, ...]] = {"bbr": STATES["bbr3"]}
+"""The states of the kernel's CCAs that log theirs on a kernel of the user's own: if that kernel has
+version 3 of BBR.
+"""

@@ -28,6 +28,7 @@ from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
 from . import metric_lacks as lacks
+from .enters import OF_OWN_KERNELS
 from .metric_entry import A_FLOW, FLOW, FROM, WINDOW, FlowTiming, MetricEntry, Need
 from .transfers import check_transfers
 
@@ -107,7 +108,7 @@ _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
 _STATE = Need(
     "has a CCA over QUIC, or `bbr` on a kernel of yours",
     _any(lambda flow: flow.transport == "quic"),
-    own_kernel=_any(lambda flow: flow.transport == "tcp" and flow.cca == "bbr"),
+    own_kernel=_any(lambda flow: flow.transport == "tcp" and flow.cca in OF_OWN_KERNELS),
 )
 _ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp"))
 _ECN = Need("asks for ECN", _any(lambda flow: bool(flow.options.ecn)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.dsl.model import Event, Flow, Scenario
-from fairc.words.enters import STATES
+from fairc.words.enters import OF_OWN_KERNELS, STATES
 
 from .report import Report
 
@@ -34,8 +34,7 @@ def _known(flow: Flow, on_own_kernel: bool) -> tuple[str, ...]:
     """Return the states that a flow's controller logs."""
     if flow.transport == "quic":
         return STATES.get(flow.cca or "", ())
-    # A kernel of the user's own may have version 3.
-    return STATES["bbr3"] if on_own_kernel and flow.cca == "bbr" else ()
+    return OF_OWN_KERNELS.get(flow.cca or "", ()) if on_own_kernel else ()
 
 
 def _check(event: Event, flows: dict[str, Flow], on_own_kernel: bool, report: Report) -> None:

@@ -130,6 +130,22 @@ experiment repaired {
   measure  = [throughput]
 }
 """
+# TCP's packets overtake each other in front of fq, which must not sort them again.
+OVERTAKEN = """fexp 1
+experiment overtaken {
+  topology {
+    node server, client
+    router a, b
+    link server -- a { rate = 1Gbit/s }
+    link a -> b { rate = 20Mbit/s  delay = 10ms  jitter = jitter(3ms, overtake: on) }
+    link b -> client { rate = 5Mbit/s  queue = fq(4bdp) }
+    link client -> b, b -> a { rate = 1Gbit/s }
+  }
+  flow d { cca = cubic  workload = bulk }
+  duration = 3s
+  measure  = [goodput]
+}
+"""
 CUT = """fexp 1
 experiment cut_fibre {
   topology {
@@ -231,6 +247,16 @@ def test_a_loss_that_changes_on_a_link_that_repairs_it(engine: Engine, tmp_path:
     """What was given up, or sent again, before a change holds back what is sent after it."""
     for measured in run(engine, REPAIRED, tmp_path):
         assert measured.flows[0].queue.behind.lost.any()
+
+
+def test_fq_leaves_what_came_out_of_order_as_it_came(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, OVERTAKEN, tmp_path)
+    queue = measured.flows[0].queue
+    left = queue.through.found[queue.through.found >= 0]
+    assert len(left) > 500
+    assert (np.diff(left) > 0).all()
+    came = queue.entered.sequence.astype(np.int64)
+    assert (np.diff(came) < 0).sum() > 20  # otherwise nothing was tried
 
 
 def test_fq_within_prio_holds_what_fq_holds(engine: Engine, tmp_path: Path) -> None:

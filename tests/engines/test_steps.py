@@ -29,7 +29,7 @@ experiment steps {
   flow step  { from = s  to = step   cca = dctcp  ecn = accurate  workload = bulk }
   flow tail  { from = s  to = tail   cca = dctcp  ecn = accurate  workload = bulk }
   flow one   { from = s  to = one    over = quic  cca = reno  ecn = on  workload = bulk }
-  flow other { from = s  to = one    over = quic  cca = reno  ecn = on  workload = bulk }
+  flow other { from = s  to = one    cca = dctcp  ecn = accurate  workload = bulk }
   flow many  { from = s  to = many   cca = dctcp  ecn = accurate  workload = bulk }
   flow codel { from = s  to = codel  cca = dctcp  ecn = accurate  workload = bulk }
   duration = 6s

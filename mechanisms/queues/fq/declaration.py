@@ -73,7 +73,7 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     """Yield that a threshold counts from another time than a packet's arrival.
 
     Linux's TCP notes on a packet when it may depart, routers of the same machine leave the note on
-    it, and fq takes it for the arrival. Packets of UDP and QUIC have none.
+    it, but for those of `uml`, and fq takes it for the arrival. Packets of UDP and QUIC have none.
     """
     flows = [flow for flow in crossing if flow.transport in ("tcp", "web") and flow.options.ecn]
     if CE_THRESHOLD.name in queue.options and flows:
@@ -84,7 +84,8 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
             notes=(
                 f"`{flows[0].name}` is over TCP: its waits in front of this queue count as well",
             ),
-            help="write `over = quic`, or `fq_codel(...)`, which counts from the arrival",
+            help="write `over = quic`, or `fq_codel(...)`, which counts from the arrival; or run it"
+            " on `uml`, whose routers leave no such time on packets",
             severity=Severity.WARNING,
         )
 
