@@ -127,8 +127,8 @@ def main() -> None:
     reseed(bytes.fromhex(header["seed"]))
     deadline_s = header["deadline_s"]
     for name, content in files.items():
-        with open(f"/tmp/{name}", "wb") as file:
-            file.write(content)
+        with open(f"/tmp/{name}", "wb") as copy:
+            copy.write(content)
     files.clear()
     for name in ("fairc-endpoints", "fairc-browser"):
         if os.path.exists(f"{HERE}/{name}"):
