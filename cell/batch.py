@@ -117,7 +117,9 @@ def node_lines(node: Node) -> Iterator[str]:
         yield line(f"rule add from {address}/32 lookup {table}")
     for rule in node["rules"]:  # a later rule comes before all earlier ones
         source = f"from {rule['source']}/32 " if "source" in rule else ""
-        port = f"ipproto tcp {rule['side']} {rule['port']} " if "port" in rule else ""
+        port = ""
+        if "side" in rule and "port" in rule:
+            port = f"ipproto tcp {rule['side']} {rule['port']} "
         yield line(f"rule add {source}iif {rule['interface']} {port}lookup {rule['table']}")
     for route in node["routes"]:
         verb = "replace" if "initrwnd" in route or route.get("local") else "add"

@@ -103,7 +103,7 @@ def _spread(first: Egress, home: Egress, times: Sequence[Routing]) -> Iterator[t
     wiring = times[0].wiring
     begin: Leaving = first, (home,)
     ways: dict[Leaving, tuple[Egress, ...]] = {begin: (first,)}
-    frontier = deque([begin])
+    frontier: deque[Leaving] = deque([begin])
     while frontier:
         last, homes = frontier.popleft()
         for onward in _onward(wiring.peer(last), homes, times):
