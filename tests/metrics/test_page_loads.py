@@ -21,6 +21,7 @@ from storedcells import of
 
 from fairc.mechanisms.workloads.load.cell import LoadWorkload
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.artefacts import ArtefactError
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.slow_start import slow_start_s
 from fairc.runtime.metrics.cpu import busy_share
@@ -43,6 +44,21 @@ def test_the_times_of_a_load_count_from_connect_start(tmp_path: Path) -> None:
     # IP.
     assert (found[("sequence", 1)], found[("sequence", 2)]) == (4300, 2228)
     assert found[("cpu", 1)] == pytest.approx(0.1)  # as the monitor of made-up cells says
+
+
+def test_a_connection_without_a_start_began_with_the_fetch(tmp_path: Path) -> None:
+    """Chromium left it out of two of some hundred loads over a satellite, and told the end."""
+    made = two_loads()
+    told = values(analysed(made, tmp_path / "told"))
+    page = made.loads[1]["resources"][0]
+    early_s = (made.loads[1]["connect_start_ns"] - page["start_ns"]) / 1e9
+    made.loads[1].update(connect_start_ns=None, secure_start_ns=None)
+    page["connect_start_ns"] = None
+    found = values(analysed(made, tmp_path / "untold"))
+    assert found[("plt", 2)] == pytest.approx(told[("plt", 2)] + early_s)
+    made.loads[1].update(connect_end_ns=None)
+    with pytest.raises(ArtefactError, match="did not fail, and has no connect_start_s"):
+        analysed(made, tmp_path / "neither")
 
 
 def test_what_a_connection_received_over_time(tmp_path: Path) -> None:

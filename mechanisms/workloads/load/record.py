@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -153,6 +153,7 @@ def _one(event: Mapping[str, Any], file: str) -> PageLoad:
         resources=tuple(_resource(r, one.where) for r in one.objects("resources")),
     )
     if not error:
+        load = _with_connect_start(load)
         one.ordered(_LOAD)
         needed = ("connect_start_s", "response_start_s", "load_event_end_s", "protocol")
         missing = [name for name in needed if getattr(load, name) is None]
@@ -160,6 +161,18 @@ def _one(event: Mapping[str, Any], file: str) -> PageLoad:
             raise ArtefactError(f"{one.where} did not fail, and has no {missing[0]}")
         if not load.resources:
             raise ArtefactError(f"{one.where} did not fail, and has no resources")
+    return load
+
+
+def _with_connect_start(load: PageLoad) -> PageLoad:
+    """Return a load with the start of its connection, which Chromium leaves out of a few over QUIC
+    although it tells the end.
+
+    In its place stands the end of the name's lookup, as in W3C Navigation Timing (connectStart)
+    and in Chromium's own pages; without a lookup that is the start of the fetch.
+    """
+    if load.connect_start_s is None and load.connect_end_s is not None and load.resources:
+        return replace(load, connect_start_s=load.resources[0].start_s)
     return load
 
 
