@@ -86,7 +86,12 @@ def require(name: str, sha256: str = "") -> Kernel:
             ),
             f"compile it again for the kernel that is here, or build that one: {again}",
         )
-    manifest = image.described(content(place / "manifest.json"))
+    written = content(place / "manifest.json")
+    manifest = image.described(written)
+    if json.loads(written).get("engine") != source.recipe_hash():
+        raise EngineUnavailable(
+            (f"the kernel `{name}` was built with the patches of another version of fairc",), again
+        )
     kernel = Kernel(place, manifest["recipe"], manifest["kernel"], known.sha256, manifest["digest"])
     kernel.verify()
     return kernel
@@ -130,9 +135,9 @@ def build(
             tree_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         wanted = own.recipe_hash(tree_sha256)
         if custom_kernels.find(own.name) is not None:
-            existing = require(own.name)
-            if existing.recipe == wanted:
-                return existing
+            manifest = image.described(content(place / "manifest.json"))
+            if manifest["recipe"] == wanted:
+                return require(own.name)
             progress(f"the kernel `{own.name}` was built from something else: it is built anew")
         kernels.require_mmdebstrap()
         with image.whole_build(place) as work:
@@ -154,6 +159,7 @@ def _describe(
     described = Kernel(work, wanted, version, sha256, image.digest(work))
     manifest = {
         "recipe": wanted,
+        "engine": source.recipe_hash(),
         "digest": described.digest,
         "kernel": version,
         "sha256": sha256,

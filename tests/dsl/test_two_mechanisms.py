@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairc import dsl
+from fairc.dsl.blocks import Settings
 from fairc.cell.medium import Repair
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
@@ -39,7 +40,8 @@ def other_medium(settings: LinkSettings) -> LinkMedium | None:
     found = RADIO.medium(settings)
     if found is None or settings.given(keys.ECN) != "bleach":
         return None
-    return replace(found, keys=(keys.ECN.name,), span=settings.span(keys.ECN))  # type: ignore[attr-defined]
+    assert isinstance(settings, Settings)
+    return replace(found, keys=(keys.ECN.name,), span=settings.span(keys.ECN))
 
 
 def other_repair(settings: LinkSettings) -> tuple[Repair, Parameter[Any]] | None:

@@ -16,7 +16,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import custom_kernel
 from fairc.runtime.uml import kernel as kernels
-from fairc.runtime.uml.source import CONFIGURATION, Own
+from fairc.runtime.uml.source import CONFIGURATION, Own, recipe_hash
 from fairc.runtime.vm import image
 from fairc.words.ccas import custom_kernels
 from fairc.words.ccas.kernel import KERNEL
@@ -40,6 +40,7 @@ def l4s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     manifest = {
         "recipe": "0" * 16,
+        "engine": recipe_hash(),
         "digest": "b" * 64,
         "kernel": "6.17.1",
         "sha256": PROGRAM,
@@ -158,6 +159,17 @@ def test_another_kernel_of_the_same_name_is_a_mismatch(l4s: Path) -> None:
     (l4s / "kernel").write_bytes(b"not that program")
     with pytest.raises(EngineUnavailable, match="damaged"):
         custom_kernel.require("l4s", PROGRAM)
+
+
+def test_one_with_other_patches_of_the_engine_is_built_again(l4s: Path) -> None:
+    """What the guest starts from goes with these patches: with older ones nothing in it runs."""
+    manifest = json.loads((l4s / "manifest.json").read_text())
+    for engine in ({"engine": "0" * 16}, {}):  # kernels of before have none
+        rest = {key: value for key, value in manifest.items() if key != "engine"}
+        (l4s / "manifest.json").write_text(json.dumps({**rest, **engine}))
+        with pytest.raises(EngineUnavailable, match="patches of another version") as stale:
+            custom_kernel.require("l4s", PROGRAM)
+        assert stale.value.remedy.startswith("fairc image build --name l4s")
 
 
 def test_patches_and_options_are_in_the_recipe(tmp_path: Path) -> None:
