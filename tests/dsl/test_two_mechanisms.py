@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairc import dsl
-from fairc.dsl.blocks import Settings
 from fairc.cell.medium import Repair
+from fairc.dsl.blocks import Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.model import LinkMedium
@@ -41,7 +41,9 @@ def other_medium(settings: LinkSettings) -> LinkMedium | None:
     if found is None or settings.given(keys.ECN) != "bleach":
         return None
     assert isinstance(settings, Settings)
-    return replace(found, keys=(keys.ECN.name,), span=settings.span(keys.ECN))
+    at = settings.span(keys.ECN)
+    assert at is not None
+    return replace(found, keys=(keys.ECN.name,), span=at)
 
 
 def other_repair(settings: LinkSettings) -> tuple[Repair, Parameter[Any]] | None:
