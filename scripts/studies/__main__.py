@@ -14,7 +14,6 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from fairc.runtime.store import tables
 
@@ -111,19 +110,16 @@ def facts(run: Path, seconds: float) -> str:
     """Describe a run: cells and verdicts, virtual and wall time (`seconds` in total), machine,
     build.
     """
-    results: list[dict[str, Any]] = [
-        json.loads(path.read_text()) for path in sorted((run / "cells").glob("*/result.json"))
-    ]
+    with tables.connect(run / "tables") as connection:
+        found = connection.sql("SELECT status, verdict, virtual_s, wall_s FROM cells").fetchall()
     lock = json.loads((run / "lock.json").read_text())
-    verdicts = Counter(
-        "failed" if result["status"] != "ok" else result["verdict"] for result in results
-    )
+    verdicts = Counter(verdict if status == "ok" else "failed" for status, verdict, *_ in found)
     host, fairc, engine = lock["host"], lock["fairc"], lock["engine"]
-    virtual = sum(result["virtual_s"] for result in results)
-    cells = sum(result["wall_s"] for result in results)
+    virtual = sum(row[2] for row in found)
+    cells = sum(row[3] for row in found)
     counted = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
     return (
-        f"{len(results):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
+        f"{len(found):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
         f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f}"
         f" min summed over the"
         f" cells), on {host['cores']} cores ({host['cpu']}, {host['system']}), engine"
