@@ -87,8 +87,8 @@ def match(
     """Match packets of two captures, each in order of time.
 
     waiting: how many packets were in transit between the two points when the capture ended. Of the
-    missing packets after the last one found, that many are pending and not lost: those for which a
-    drop-tail queue had room, else the latest.
+    missing packets that none has overtaken which had to wait for them, that many are pending and
+    not lost: those for which a drop-tail queue had room, else the latest.
     order: in which they pass. drop_tail: the queue between the points, if it drops exactly what
     does not fit.
     """
@@ -135,11 +135,25 @@ def match(
     strangers = np.ones(len(downstream), np.bool_)
     strangers[found[found >= 0]] = False
     missing = found < 0
-    last = np.flatnonzero(~missing).max(initial=-1)
-    after = np.flatnonzero(missing & (np.arange(split) > last))
+    after = np.flatnonzero(missing & _behind_all_found(upstream, found, order))
     pending = np.zeros(split, np.bool_)
     pending[after[_pending(after, upstream, downstream, found, waiting, drop_tail)]] = True
     return Matching(found, pending, missing & ~pending, strangers, certain)
+
+
+def _behind_all_found(upstream: Packets, found: Int64s, order: Order) -> Bools:
+    """Return which packets came after the last one found, of all or of their own flow, shape
+    (upstream,). Where nothing keeps its order: all, as any may have been overtaken.
+    """
+    if order == "mixed":
+        return np.ones(len(upstream), np.bool_)
+    line = np.zeros(len(upstream), np.int64)
+    if order == "flows":
+        line = _numbered(_LINE, upstream)
+    seen = np.flatnonzero(found >= 0)
+    last = np.full(int(line.max(initial=-1)) + 1, -1, np.int64)
+    np.maximum.at(last, line[seen], seen)
+    return np.asarray(np.arange(len(upstream)) > last[line], np.bool_)
 
 
 def _pending(
@@ -150,7 +164,7 @@ def _pending(
     waiting: int,
     drop_tail: DropTail | None,
 ) -> Bools:
-    """Return which of the missing packets after the last one found are pending, shape (after,)."""
+    """Return which of the missing packets that may wait are pending, shape (after,)."""
     latest = np.arange(len(after)) >= len(after) - waiting
     if drop_tail is None or len(after) <= waiting:
         return latest

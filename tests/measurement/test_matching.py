@@ -36,7 +36,7 @@ from referencequeues import (
 )
 
 from fairc.runtime.measurement import Measurement, load
-from fairc.runtime.measurement.matching import match
+from fairc.runtime.measurement.matching import Order, match
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.pcap import Packets, parse
 from fairc.runtime.measurement.queues import assemble
@@ -161,6 +161,27 @@ def test_what_waits_in_a_full_queue_when_the_capture_ends_is_not_lost(
     cut = match(entered, left, int(waiting.sum()), "all", limit)
     assert cut.pending.tolist() == waiting.tolist()
     assert cut.lost.tolist() == (found < 0).tolist()
+
+
+@pytest.mark.parametrize(("name", "order"), [("fair", "flows"), ("dualpi2", "mixed")])
+@MANY
+@given(arrivals=mixes(("data", "ack")), share=st.floats(0.1, 0.9), seed=st.integers(0, 2**32))
+def test_what_others_overtake_in_a_queue_that_keeps_no_order_is_not_lost(
+    name: str, order: Order, arrivals: list[Arrival], share: float, seed: int
+) -> None:
+    """Packets still wait when the capture ends, and others that came later have left."""
+    queue = queues(Random(seed))[name]
+    queue.limit = 10_000
+    (record,) = measured(through(queue, arrivals)).queues
+    assert not record.through.lost.any()
+    came_ns, went_ns = record.entered.time_ns, record.left.time_ns
+    end_ns = came_ns[int(share * len(came_ns))]
+    entered = record.entered.select(came_ns <= end_ns)
+    left = record.left.select(went_ns <= end_ns)
+    waiting = record.through.found[: len(entered)] >= len(left)
+    cut = match(entered, left, int(waiting.sum()), order)
+    assert cut.pending.tolist() == waiting.tolist()
+    assert not cut.lost.any()
 
 
 def test_a_copy_that_others_have_passed_is_lost_and_does_not_wait() -> None:

@@ -15,7 +15,7 @@ from madecell import FULL, MS, Transport, made_cell
 from madepackets import Sent, steady, through_queue
 
 from fairc.runtime.measurement import ArtefactError, load
-from fairc.runtime.measurement.matching import match
+from fairc.runtime.measurement.matching import Order, match
 from fairc.runtime.measurement.pcap import Packets, parse
 from fairc.runtime.measurement.replay import DropTail
 
@@ -79,13 +79,21 @@ def test_a_packet_cannot_be_found_before_it_came() -> None:
     assert found.strangers.tolist() == [True]
 
 
-def test_only_so_many_are_pending_as_wait_and_only_after_the_last_found() -> None:
+@pytest.mark.parametrize("order", ["all", "flows"])
+def test_only_so_many_are_pending_as_wait_and_only_after_the_last_found(order: Order) -> None:
+    up = packets((1, 1), (2, 2), (3, 3), (4, 4), (5, 5))
+    down = packets((8, 2))
+    assert match(up, down, 2, order).pending.tolist() == [False, False, False, True, True]
+    assert match(up, down, 2, order).lost.tolist() == [True, False, True, False, False]
+    assert match(up, down, 9, order).lost.tolist() == [True, False, False, False, False]
+    assert match(up, down, 0, order).lost.tolist() == [True, False, True, True, True]
+
+
+def test_without_an_order_any_of_the_missing_may_wait() -> None:
     up = packets((1, 1), (2, 2), (3, 3), (4, 4), (5, 5))
     down = packets((8, 2))
     assert match(up, down, 2).pending.tolist() == [False, False, False, True, True]
-    assert match(up, down, 2).lost.tolist() == [True, False, True, False, False]
-    assert match(up, down, 9).lost.tolist() == [True, False, False, False, False]
-    assert match(up, down, 0).lost.tolist() == [True, False, True, True, True]
+    assert not match(up, down, 4).lost.any()
 
 
 def datagrams(*named: tuple[int, int]) -> Packets:
