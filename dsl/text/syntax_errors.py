@@ -126,6 +126,11 @@ MISSHAPEN = {
         (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
         (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
         (r"=\s*\{", "several values are a list in brackets: `[a, b]`"),
+        (
+            r"\bat\s+[\w.]+\s+for",
+            "values for a while are `every 1h from 3s for 500ms { rate = 1Mbit/s }`; a link that is"
+            " down: `down from 3s to 3.5s`",
+        ),
         (r"\bsweep\s*\{\s*\w+\s+in", "what is swept is set: `sweep { n = 1..4 }`"),
     )
 }

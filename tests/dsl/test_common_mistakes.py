@@ -101,6 +101,11 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         ),
         (of(more='claim "c" { goodput > 1Mbit/s }'), "syntax", "`holds = median(goodput(a))"),
         (of(more='claim "c" { median(goodput) > 1Mbit/s }'), "syntax", "`holds = median("),
+        (
+            of(TOPOLOGY + " with { link left -> right { at 2s for 1s { loss = 20% } } }"),
+            "syntax",
+            "`every 1h from 3s for 500ms",
+        ),
         (of(more="sweep { x = 1ms .. 9ms step 1ms }"), "syntax", "`(1..5) * 10ms`"),
         (of("dumbbell { rate = 1Mbit/s }"), "syntax", "`dumbbell(rate: 10Mbit/s)`"),
         (of(more="sweep { x = {1, 2} }"), "syntax", "`[a, b]`"),
