@@ -14,7 +14,7 @@ from fairc.runtime.formatting import counted, escape_markdown
 from fairc.runtime.report.page import html_of_suite
 
 from .folder import Suite
-from .standing import OF_CLAIM, CriterionStanding, MemberStanding, VariantStanding
+from .standing import OF_CLAIM, CriterionStanding, MemberStanding, VariantStanding, headings
 
 LONGEST_NAME = 1024
 """Characters of a benchmark's name in Bencher."""
@@ -22,11 +22,14 @@ LONGEST_NAME = 1024
 
 def as_html(suite: Suite, found: Sequence[VariantStanding]) -> str:
     """Return the page: one file without external requests."""
+    shared, names = headings([of.variant for of in found])
     return html_of_suite(
         {
             "title": suite.title,
             "suite": suite,
             "variants": found,
+            "shared": shared,
+            "headings": names,
             "tallies": [[_tally(of.members[i]) for of in found] for i in range(len(suite.members))],
             "unit_texts": unit_texts,
             "counted": counted,
@@ -40,14 +43,17 @@ def as_markdown(suite: Suite, found: Sequence[VariantStanding]) -> str:
 
 
 def _markdown(suite: Suite, found: Sequence[VariantStanding]) -> Iterator[str]:
-    labels = [escape_markdown(of.variant.label) for of in found]
+    shared, names = headings([of.variant for of in found])
+    labels = [escape_markdown(name) for name in names]
     yield from (f"# {escape_markdown(suite.title)}", "", escape_markdown(suite.source), "")
+    if shared:
+        yield from (f"All columns: {escape_markdown(shared)}.", "")
     yield f"| criterion | | {' | '.join(labels)} |"
     yield f"|---|---|{'---|' * len(labels)}"
     for place, criterion in enumerate(suite.criteria):
         cells = [of.criteria[place].standing for of in found]
-        names = map(escape_markdown, (criterion.name, criterion.title))
-        yield f"| {' | '.join((*names, *cells))} |"
+        named = map(escape_markdown, (criterion.name, criterion.title))
+        yield f"| {' | '.join((*named, *cells))} |"
     yield from ("", f"| scenario | {' | '.join(labels)} |", f"|---|{'---|' * len(labels)}")
     for place, member in enumerate(suite.members):
         tallies = [_tally(of.members[place]) for of in found]

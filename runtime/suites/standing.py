@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -80,9 +80,15 @@ class Variant:
     quick: bool
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """What distinguishes it from others: `cca=bbr3`, `over=quic`, `quick`."""
+        set_to = (f"{name}={value}" for name, value in self.settings.items())
+        return (*set_to, *(["quick"] if self.quick else []))
+
+    @property
     def label(self) -> str:
         """The values, as text."""
-        return label(self.settings, quick=self.quick)
+        return ", ".join(self.values) or "whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +129,19 @@ class VariantStanding:
         return ", ".join(f"{counts[each]} {each}" for each in order if counts[each])
 
 
-def label(settings: Mapping[str, str], *, quick: bool) -> str:
-    """Write what distinguishes a variant: `cca=bbr3, over=quic, quick`."""
-    values = [f"{name}={value}" for name, value in settings.items()]
-    return ", ".join([*values, *(["quick"] if quick else [])]) or "whole"
+def headings(variants: Sequence[Variant]) -> tuple[str, list[str]]:
+    """Return what all variants share, as text, and a heading for each with the other values."""
+    if len(variants) == 1:
+        return "", [variants[0].label]
+    shared = [value for value in variants[0].values if all(value in v.values for v in variants)]
+    own = [[value for value in v.values if value not in shared] for v in variants]
+    return ", ".join(shared), [", ".join(values) or "whole" for values in own]
 
 
 def variant_of(suite: Suite, results: Path, given: Mapping[str, str], *, quick: bool) -> Variant:
     """Return the variant of a suite with these values of parameters; others have defaults."""
     settings = {p.name: given.get(p.name, p.default) for p in suite.parameters}
-    text = label(settings, quick=quick)
+    text = Variant(results, settings, quick).label
     name = re.sub(r"[^\w.=,-]", "_", text.replace(", ", ","), flags=re.ASCII)
     if name != text.replace(", ", ",") or len(name) > LONGEST:
         name = f"{name[:LONGEST]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -15,6 +15,7 @@ from fairc.dsl import load_all
 from fairc.dsl import read as read_spec
 from fairc.runtime.store.folder import Store
 from fairc.runtime.suites.folder import read, shipped
+from fairc.runtime.suites.standing import Variant, headings
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -141,6 +142,21 @@ def test_each_combination_of_parameters_has_its_own_results(fairc: Fairc) -> Non
     assert found["cca=bbr3, over=quic"]["5.2"] == "not run"
     again = fairc("suite", "run", "mine", "--only", "second")
     assert "cells to run" not in again.err
+
+
+def test_columns_name_what_distinguishes_them() -> None:
+    """A draft has room for columns of ten controllers, not for what all of them share."""
+
+    def variant(cca: str, over: str = "quic", *, quick: bool = True) -> Variant:
+        return Variant(Path(), {"cca": cca, "over": over}, quick)
+
+    assert headings([variant("bbr3")]) == ("", ["cca=bbr3, over=quic, quick"])
+    assert headings([variant("bbr3"), variant("copa")]) == (
+        "over=quic, quick",
+        ["cca=bbr3", "cca=copa"],
+    )
+    both = [variant("bbr"), variant("bbr", "tcp"), variant("bbr", "tcp", quick=False)]
+    assert headings(both) == ("cca=bbr", ["over=quic, quick", "over=tcp, quick", "over=tcp"])
 
 
 @pytest.mark.usefixtures("without_report")
