@@ -80,6 +80,7 @@ class UmlEngine:
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
+        self._waiting = partial(progress, cores.WAITING)
         self._endpoints = Path()
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
@@ -235,7 +236,7 @@ class UmlEngine:
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch its artefacts."""
-        with cores.one(self._closed) as core:
+        with cores.one(self._closed, self._waiting) as core:
             if core is None:
                 return RawResult("interrupted", workdir, "", "", 0.0, 0.0)
             return self._run(cell, workdir, core if self.pinned else None)

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
@@ -45,6 +46,7 @@ class VmEngine:
         self, progress: Callable[[str], None] = lambda _: None, foreign: Foreign | None = None
     ) -> None:
         self._progress = progress
+        self._waiting = partial(progress, cores.WAITING)
         self._foreign = foreign
         self._endpoints = Path()
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
@@ -120,7 +122,7 @@ class VmEngine:
         if self._given_up:
             error = f"not run, since the programs were stopped in another cell: {self._given_up}"
             return RawResult(error, workdir, "", "", 0.0, 0.0)
-        with cores.one(self._closed) as core:
+        with cores.one(self._closed, self._waiting) as core:
             if core is None:
                 return RawResult("interrupted", workdir, "", "", 0.0, 0.0)
             return self._run(cell, workdir, core)

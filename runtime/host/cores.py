@@ -30,7 +30,8 @@ has waited, within these bounds. Sixty that wait take a twentieth of a core, not
 core that is free stays so for 5 % of a wait at most.
 """
 SILENCE_S = 2.0
-"""How long a report waits before its user is told."""
+"""How long a guest or a report waits before its user is told."""
+WAITING = "waiting: other runs of yours have taken the cores of this machine"
 FLOCK = "hhqqi4x"
 """`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""
 
@@ -43,6 +44,7 @@ class _Cores:
 
     def __init__(self, of: str) -> None:
         self._of = of
+        self._told = threading.Lock()  # taken by whoever tells the user, once
         self._files: dict[int, int | None] = {}
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for core in sorted(os.sched_getaffinity(0)):
@@ -52,12 +54,11 @@ class _Cores:
     def one(
         self, closed: threading.Event, waiting: Callable[[], None] = lambda: None
     ) -> Iterator[int | None]:
-        began, core, told = time.monotonic(), self._free.get(), False
+        began, core = time.monotonic(), self._free.get()
         while not self._locked(core):
             self._free.put(core)
             waited_s = time.monotonic() - began
-            if waited_s >= SILENCE_S and not told:
-                told = True
+            if waited_s >= SILENCE_S and self._told.acquire(blocking=False):
                 waiting()
             if closed.wait(min(max(PATIENCE_S, waited_s / OF_WAIT), MOST_PATIENCE_S)):
                 yield None
@@ -110,13 +111,17 @@ def _cores(of: str = "") -> _Cores:
     return _Cores(of)
 
 
-def one(closed: threading.Event) -> AbstractContextManager[int | None]:
+def one(
+    closed: threading.Event, waiting: Callable[[], None] = lambda: None
+) -> AbstractContextManager[int | None]:
     """Take a core, by its number; wait until one is free, or until nobody wants it: then None.
+
+    waiting: called once, when other processes have had them all for longer than SILENCE_S.
 
     Threads may wait at once. A lock ends with its process, however that ends. A file system without
     locks, or a cache that cannot be written, leaves each process to itself.
     """
-    return _cores().one(closed)
+    return _cores().one(closed, waiting)
 
 
 def for_report(waiting: Callable[[], None]) -> AbstractContextManager[int | None]:

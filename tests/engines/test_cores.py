@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from madecell import made_cell
 
+from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import cores
 
 TAKES_ALL = """
@@ -113,6 +116,27 @@ def test_a_long_wait_for_a_report_is_told_once(monkeypatch: pytest.MonkeyPatch) 
             assert told == ["waiting"]
     with cores.for_report(lambda: told.append("again")):
         assert told == ["waiting"]
+
+
+@pytest.mark.parametrize("engine", [UmlEngine, VmEngine])
+def test_a_long_wait_for_cores_is_told_once(
+    engine: type[UmlEngine | VmEngine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a run beside another one shows no sign of life for as long as that takes."""
+    monkeypatch.setattr(cores, "SILENCE_S", 0.05)
+    told: list[str] = []
+    waits = engine(told.append)
+    with another_process():
+        threads = [
+            threading.Thread(target=waits.run, args=(made_cell(), tmp_path)) for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        waits.close()
+        for thread in threads:
+            thread.join()
+    assert told == [cores.WAITING]
 
 
 def test_a_process_that_was_killed_holds_nothing() -> None:
