@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
 
-from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Label
@@ -19,21 +18,19 @@ from fairc.dsl.text import syntax
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import KERNEL, OVER, RECEIVE_BUFFER, SEND_BUFFER
-from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
 
 from .transports import (
-    Control,
     bytes_of,
     check_image,
     check_multipath,
     check_workload,
-    control_of,
-    kernel_control,
+    kernel_stack,
     moved_by_image,
-    options_of,
     pacing_stays,
     quic_settings,
+    stack_of,
+    with_options,
 )
 
 
@@ -51,11 +48,11 @@ def build_flow(
         block.checked()
     settings = block.read(scope, gather)
     use = settings.given(keys.WORKLOAD)
-    workload, control, quic, options = None, None, dict[str, Setting](), None
+    workload, stack, complete = None, None, None
     with gather.attempt():
         workload = use.entry.build(use) if use else None
     with gather.attempt():
-        control, quic = _control(settings, hosts, use, workload)
+        stack = _stack(settings, hosts, use, workload)
     with gather.attempt():
         _refuse_two_windows(settings, workload)
     if workload is not None:
@@ -64,28 +61,28 @@ def build_flow(
                 with gather.attempt():
                     what = f"`{key}` does not apply to {workload.noun}"
                     fail("impossible-pair", what, settings.place(key), help=why)
-    if control is not None and use is not None:
+    if stack is not None and use is not None:
         with gather.attempt():
-            if control.image is not None:
+            if stack.image is not None:
                 check_image(use, settings)
                 over = settings.given(keys.OVER) or hosts.given(OVER)
                 if workload is not None:
                     workload = moved_by_image(over, workload, settings.given(keys.CCA))
         with gather.attempt():
-            if control.multipath is not None:
+            if stack.multipath is not None:
                 check_multipath(use.entry, settings, hosts)
         with gather.attempt():
             window = workload.receive_window if workload else None
-            options = options_of(control, settings, hosts, use.entry, window)
-            if (stays := pacing_stays(control, settings)) is not None:
+            complete = with_options(stack, settings, hosts, use.entry, window)
+            if (stays := pacing_stays(stack, settings)) is not None:
                 report(stays)
         with gather.attempt():
-            check_workload(control, use, settings.given(keys.RATE), flow.name.span)
+            check_workload(stack, use, settings.given(keys.RATE), flow.name.span)
     with gather.attempt():
         _check_order(flow, settings)
     built = None
-    if control is not None and workload is not None and options is not None:
-        built = _built(flow, settings, hosts, control, quic, workload, options)
+    if workload is not None and complete is not None:
+        built = _built(flow, settings, hosts, complete, workload)
         for refusal in workload.refused(built, settings.typed.keys()):
             with gather.attempt():
                 place = settings.place(refusal.key)
@@ -97,32 +94,32 @@ def build_flow(
     return built
 
 
-def _control(
+def _stack(
     settings: Settings,
     hosts: Settings,
     use: Use[WorkloadEntry] | None,
     workload: model.Workload | None,
-) -> tuple[Control | None, dict[str, Setting]]:
-    """Return the transport and the CCA, and all parameters of the CCA over QUIC if a flow over TCP
-    also needs them.
-
-    None where what they follow from is wrong. Raises CompileError.
+) -> model.Stack | None:
+    """Return the transport and the CCA, still without options; None where what they follow from is
+    wrong. Raises CompileError.
     """
     at, cca = settings.block.span, settings.given(keys.CCA)
     over = settings.given(keys.OVER) or hosts.given(OVER)
     kernel = hosts.given(KERNEL)
     if settings.failed(keys.OVER, keys.CCA):
-        return None, {}
+        return None
     if use is not None and use.entry.only_over_udp and cca is None and keys.OVER not in settings:
-        return Control("udp", None, {}, at), {}
+        return model.Stack(transport="udp")
     if settings.failed(keys.WORKLOAD) and cca is None and keys.OVER not in settings:
-        return None, {}  # a ping needs no CCA, and this may have been meant for one
+        return None  # a ping needs no CCA, and this may have been meant for one
     if use is None or not use.entry.needs_tcp:
-        return control_of(over, cca, at, kernel), {}
+        return stack_of(over, cca, at, kernel)
     if workload is None:
-        return None, {}
-    control = kernel_control("web", cca, at, use.entry.needs_tcp, kernel)
-    return control, quic_settings(cca, workload.needs_quic) if workload.needs_quic else {}
+        return None
+    stack = kernel_stack("web", cca, at, use.entry.needs_tcp, kernel)
+    if not workload.needs_quic:
+        return stack
+    return replace(stack, quic_parameters=quic_settings(cca, workload.needs_quic))
 
 
 def _refuse_two_windows(settings: Settings, workload: model.Workload | None) -> None:
@@ -156,23 +153,20 @@ def _built(
     flow: syntax.Flow,
     settings: Settings,
     hosts: Settings,
-    control: Control,
-    quic: Mapping[str, Setting],
+    stack: model.Stack,
     workload: model.Workload,
-    options: TransportOptions,
 ) -> model.Flow:
     """Return the flow; a key whose value is wrong has its default."""
     start, stop = settings.given(keys.START), settings.given(keys.STOP)
     rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
     rtt, via = settings[keys.RTT], settings.given(keys.VIA)
-    buffers = (SEND_BUFFER, RECEIVE_BUFFER) if control.image is None else ()
+    buffers = (SEND_BUFFER, RECEIVE_BUFFER) if stack.image is None else ()
     send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
     return model.Flow(
         name=flow.name.text,
         server=settings[keys.FROM].name,
         client=settings[keys.TO].name,
         connections=settings[keys.COUNT].whole,
-        cca=control.cca,
         workload=workload,
         start_ns=start.ns if isinstance(start, Quantity) else None,
         stop_ns=None if stop is None else stop.ns,
@@ -180,25 +174,16 @@ def _built(
         random_start=distribution(start) if isinstance(start, Use) else None,
         declared=flow.name.text,
         users=None if users is None else users.name,
-        transport=control.transport,
-        cca_parameters=control.parameters,
-        own_cca=control.own,
-        options=options,
         send_buffer_bytes=send,
         receive_buffer_bytes=receive,
-        qlog=control.qlog,
-        idle_timeout_ns=control.idle_timeout_ns,
         rate_bps=None if rate is None else max(1, round(rate.number)),
         extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
         random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
-        quic_parameters=quic,
-        image=control.image,
-        multipath=control.multipath,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
         dscp=settings[keys.DSCP],
-        resumed=control.resumed,
         via=None if via is None else via.name,
         way_given=settings.span(keys.VIA),
+        **{each.name: getattr(stack, each.name) for each in fields(stack)},
     )
 
 
