@@ -50,7 +50,7 @@ from .network.groups import (
 from .network.kernels import check_queues
 from .network.link_devices import prepared
 from .network.networks import argument_scope, build_network
-from .network.paths import Trip, size_units
+from .network.paths import size_units
 from .text import syntax
 from .timing import Timing, check_captures, check_end
 from .traffic.arrivals import check_arrivals
@@ -165,7 +165,7 @@ class Builder:
             self._is_sizing = False
         return size_units(network, trips, wanted, at)
 
-    def _build_trips(self, bound: Bindings) -> tuple[model.Network, Sequence[Trip]]:
+    def _build_trips(self, bound: Bindings) -> tuple[model.Network, Sequence[model.Trip]]:
         """Return the network, and between which nodes the flows that are there run."""
         scope = self._grid.scope(bound)
         network = self._network(bound, scope)
@@ -177,7 +177,7 @@ class Builder:
             if (trip := trip_of(self._parts.services.complete(flow, inner), inner, hosts))
         ]
         if network.pairs:  # the hosts of each flow are copies of these
-            trips = [t._replace(server=base(t.server), client=base(t.client)) for t in trips]
+            trips = [replace(t, server=base(t.server), client=base(t.client)) for t in trips]
         return network, trips
 
     def build(self, bound: Bindings) -> model.Scenario:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .flows import OwnCca as OwnCca
     from .flows import Stack as Stack
     from .flows import Transport as Transport
+    from .flows import Trip as Trip
     from .links import Burst as Burst
     from .links import Direction as Direction
     from .links import Event as Event
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 __getattr__ = on_demand(
     __name__,
     {
-        "flows": "Flow Multipath OwnCca Stack Transport",
+        "flows": "Flow Multipath OwnCca Stack Transport Trip",
         "links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
         "network": "Link Network Node Proxies Tunnel",

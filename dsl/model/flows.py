@@ -51,7 +51,25 @@ class Multipath:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
+class Trip:
+    """Between which hosts a flow runs, and what it adds to their round trip.
+
+    span: the flow's name.
+    extra_rtt_ns: RTT added for this flow alone, ns.
+    random_rtt: instead of extra_rtt_ns, drawn in each repetition (s), or None.
+    via: the router that its packets pass, both ways; None: their way is the shortest.
+    """
+
+    server: str
+    client: str
+    span: Span
+    extra_rtt_ns: int = 0
+    random_rtt: Distribution | None = None
+    via: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stack:
     """The transport of a flow and its CCA, with the options of both.
 
@@ -80,8 +98,8 @@ class Stack:
     resumed: Size | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flow(Stack):
+@dataclass(frozen=True, kw_only=True)
+class Flow(Trip, Stack):
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
     start_ns: ns after the start of the cell; None: drawn for each connection from `random_start`
@@ -92,34 +110,26 @@ class Flow(Stack):
     send_buffer_bytes, receive_buffer_bytes: of each connection; None: large enough never to be a
     limit.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
-    extra_rtt_ns: RTT added for this flow alone, ns.
-    random_rtt: instead of extra_rtt_ns, drawn in each repetition (s), or None.
     ecn_given: where the file sets `ecn` for it; None: the default holds.
     dscp: the Diffserv code point of its packets, both ways, six bits.
-    via: the router that its packets pass, both ways; None: their way is the shortest. way_seed,
-    way_of: what hashes are made with that choose among equal next hops; None: nothing chooses.
+    way_seed, way_of: what hashes are made with that choose among equal next hops; None: nothing
+    chooses.
     way_given: where the file says so.
     """
 
     name: str
-    server: str
-    client: str
     connections: int
     workload: Workload
     start_ns: int | None
     stop_ns: int | None
-    span: Span
     random_start: Distribution | None = None
     declared: str = ""
     users: str | None = None
     send_buffer_bytes: int | None = None
     receive_buffer_bytes: int | None = None
     rate_bps: int | None = None
-    extra_rtt_ns: int = 0
-    random_rtt: Distribution | None = None
     ecn_given: Span | None = None
     dscp: int = 0
-    via: str | None = None
     way_seed: int | None = None
     way_of: Hashed = "ports"
     way_given: Span | None = None

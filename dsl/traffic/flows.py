@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
+from typing import TypeVar
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -11,14 +12,13 @@ from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import listed
-from fairc.dsl.core.values import Quantity
+from fairc.dsl.core.values import Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import KERNEL, OVER, RECEIVE_BUFFER, SEND_BUFFER
-from fairc.words.distributions import distribution
+from fairc.words.distributions import DistributionEntry, distribution
 
 from .transports import (
     bytes_of,
@@ -32,6 +32,8 @@ from .transports import (
     stack_of,
     with_options,
 )
+
+T = TypeVar("T", bound=model.Trip)
 
 
 def build_flow(
@@ -159,66 +161,71 @@ def _built(
     """Return the flow; a key whose value is wrong has its default."""
     start, stop = settings.given(keys.START), settings.given(keys.STOP)
     rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
-    rtt, via = settings[keys.RTT], settings.given(keys.VIA)
+    server, client = settings[keys.FROM], settings[keys.TO]
+    trip = _trip(flow, server, client, settings[keys.RTT], settings.given(keys.VIA))
     buffers = (SEND_BUFFER, RECEIVE_BUFFER) if stack.image is None else ()
     send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
     return model.Flow(
         name=flow.name.text,
-        server=settings[keys.FROM].name,
-        client=settings[keys.TO].name,
         connections=settings[keys.COUNT].whole,
         workload=workload,
         start_ns=start.ns if isinstance(start, Quantity) else None,
         stop_ns=None if stop is None else stop.ns,
-        span=flow.name.span,
         random_start=distribution(start) if isinstance(start, Use) else None,
         declared=flow.name.text,
         users=None if users is None else users.name,
         send_buffer_bytes=send,
         receive_buffer_bytes=receive,
         rate_bps=None if rate is None else max(1, round(rate.number)),
-        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
-        random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
         dscp=settings[keys.DSCP],
-        via=None if via is None else via.name,
         way_given=settings.span(keys.VIA),
-        **{each.name: getattr(stack, each.name) for each in fields(stack)},
+        **{each.name: getattr(part, each.name) for part in (trip, stack) for each in fields(part)},
     )
 
 
-def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:
-    """Return a flow whose `from` and `to` are nodes, even if something else has the same name.
-
-    `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
-    """
-    server, client = _ends(flow, built.server, built.client, hosts)
-    if (server, client) == (built.server, built.client):
-        return built
-    return replace(built, server=server, client=client)
-
-
-def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> Trip | None:
+def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> model.Trip | None:
     """Return between which nodes a flow runs, or None if it is absent. Raises CompileError."""
     block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
     if not block.get(keys.COUNT, scope).number:
         return None
-    server, client = (block.get(key, scope).name for key in (keys.FROM, keys.TO))
+    server, client = (block.get(key, scope) for key in (keys.FROM, keys.TO))
     rtt, via = block.get(keys.RTT, scope), block.given(keys.VIA, scope)
-    extra_ns = rtt.ns if isinstance(rtt, Quantity) else None
-    ends = _ends(flow, server, client, hosts)
-    return Trip(*ends, extra_ns, flow.name.span, None if via is None else via.name)
+    return named_ends(flow, _trip(flow, server, client, rtt, via), hosts)
 
 
-def _ends(flow: syntax.Flow, server: str, client: str, hosts: Collection[str]) -> tuple[str, str]:
-    """Return the ends of a flow: what is no node, but is written like one, is that node."""
-    ends = {"from": server, "to": client}
+def _trip(
+    flow: syntax.Flow,
+    server: Symbol,
+    client: Symbol,
+    rtt: Quantity | Use[DistributionEntry],
+    via: Symbol | None,
+) -> model.Trip:
+    return model.Trip(
+        server=server.name,
+        client=client.name,
+        span=flow.name.span,
+        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
+        random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
+        via=None if via is None else via.name,
+    )
+
+
+def named_ends(flow: syntax.Flow, trip: T, hosts: Collection[str]) -> T:
+    """Return a flow, or its trip, whose `from` and `to` are nodes, even if something else has the
+    same name.
+
+    `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
+    """
+    ends = {"from": trip.server, "to": trip.client}
     for setting in flow.settings.items:
         key, value = setting.key.text, setting.value
         bare = isinstance(value, syntax.Name) and not value.rest and not value.index
         if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
             ends[key] = value.span.text
-    return ends["from"], ends["to"]
+    if (ends["from"], ends["to"]) == (trip.server, trip.client):
+        return trip
+    return replace(trip, server=ends["from"], client=ends["to"])
 
 
 def check_ends(
