@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairc.cell.model import TransportOptions
+from fairc.cell.modules import KernelModule
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Size
 
@@ -15,27 +16,6 @@ from .network import Hashed
 from .workloads import Distribution, Workload
 
 Transport = Literal["tcp", "quic", "udp", "web"]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnCca:
-    """A CCA of the user's own, by the name under which it is registered.
-
-    content: a BPF struct_ops object; or the C source of a kernel module, where `file` is its name,
-    `registers` the name that the source gives its CCA, and `parameters` are those of the module.
-    """
-
-    name: str
-    content: bytes
-    span: Span
-    file: str = ""
-    registers: str = ""
-    parameters: Mapping[str, int | bool | str] = field(default_factory=dict)
-
-    @property
-    def is_module(self) -> bool:
-        """Whether it is a kernel module."""
-        return bool(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +57,8 @@ class Stack:
     cca_parameters: over TCP those that the file gives, by the kernel's names; over QUIC all of
     them.
     quic_parameters: of a page load over HTTP/3: all parameters that the CCA has over QUIC.
-    own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
+    cca_object: the BPF struct_ops object that registers a CCA of the user's own, packed.
+    cca_module: the kernel module that does.
     qlog: whether a QUIC server writes one.
     idle_timeout_ns: silence of the peer that ends a connection over QUIC; None: it never does.
     image: the container image of another QUIC stack, which has a CCA of its own.
@@ -89,7 +70,8 @@ class Stack:
     cca: str | None = None
     cca_parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     quic_parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
-    own_cca: OwnCca | None = None
+    cca_object: str | None = None
+    cca_module: KernelModule | None = None
     options: TransportOptions = field(default_factory=TransportOptions)
     qlog: bool = False
     idle_timeout_ns: int | None = None

@@ -74,7 +74,7 @@ def _split(
 ) -> model.Proxies:
     cca = use.given(entry.cca) or Symbol(entry.cca.default, device.statement)
     stack = kernel_stack("tcp", cca, use.span, "proxies split TCP connections")
-    if stack.own_cca is not None:
+    if stack.cca_object or stack.cca_module:
         fail(
             "impossible-pair",
             "proxies use the kernel's CCAs",

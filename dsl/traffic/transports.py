@@ -25,7 +25,7 @@ from fairc.words.blocks import hosts as host_keys
 from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
 from fairc.words.ccas import Cca as CcaWords
-from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
+from fairc.words.ccas.bpf import NAME, OBJECT, own_object
 from fairc.words.ccas.custom_kernels import KernelWords, with_cca
 from fairc.words.ccas.module import own_module
 from fairc.words.ccas.resume import RESUME, window_of
@@ -131,11 +131,11 @@ def kernel_stack(
     given = _given(cca, "tcp", flow, needed, kernel)
     use = bind(_registry("tcp", kernel), given, "`cca`")
     if use.entry is BPF:
-        own = own_cca(use[OBJECT], use.given(NAME), given.span)
-        return model.Stack(transport=transport, cca=own.name, own_cca=own)
+        name, content = own_object(use[OBJECT], use.given(NAME))
+        return model.Stack(transport=transport, cca=name, cca_object=content)
     if use.entry is MODULE:
-        own = own_module(use, given.span)
-        return model.Stack(transport=transport, cca=own.name, own_cca=own)
+        name, module = own_module(use)
+        return model.Stack(transport=transport, cca=name, cca_module=module)
     return model.Stack(
         transport=transport,
         cca=given.name,
