@@ -108,8 +108,7 @@ class Choice:
 def of_cell(cell: Cell) -> Iterator[Requirement]:
     """Yield what the flows, proxies and hosts of a cell require."""
     for flow in cell.flows:
-        own = BPF if flow.cca_object is not None else MODULE if flow.cca_module else None
-        yield from _of_flow(flow, _line(flow), own)
+        yield from _of_flow(flow, _line(flow))
     if cell.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if cell.kernel is not None:
@@ -136,8 +135,7 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     nothing.
     """
     for flow in scenario.flows:
-        own = (MODULE if flow.own_cca.is_module else BPF) if flow.own_cca else None
-        yield from _of_flow(flow, flow.span.line, own)
+        yield from _of_flow(flow, flow.span.line)
     if scenario.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if scenario.kernel is not None:
@@ -158,10 +156,12 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
             yield from _of_link(node, way.planned_medium, way.impairment.repair, line)
 
 
-def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterator[Requirement]:
+def _of_flow(flow: Flow | model.Flow, line: int) -> Iterator[Requirement]:
     who, programs = f"flow `{flow.declared or flow.name}`", flow.workload.programs
-    if own is not None:
-        yield Requirement(who, line, own)
+    if flow.cca_object is not None:
+        yield Requirement(who, line, BPF)
+    if flow.cca_module is not None:
+        yield Requirement(who, line, MODULE)
     if flow.image is not None and flow.workload.own_code is None:
         yield Requirement(who, line, IMAGE, flow.image)
     if BROWSER_PROGRAM in programs:

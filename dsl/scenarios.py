@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
@@ -50,7 +50,7 @@ from .network.groups import (
 from .network.kernels import check_queues
 from .network.link_devices import prepared
 from .network.networks import argument_scope, build_network
-from .network.paths import Trip, size_units
+from .network.paths import size_units
 from .text import syntax
 from .timing import Timing, check_captures, check_end
 from .traffic.arrivals import check_arrivals
@@ -165,7 +165,7 @@ class Builder:
             self._is_sizing = False
         return size_units(network, trips, wanted, at)
 
-    def _build_trips(self, bound: Bindings) -> tuple[model.Network, Sequence[Trip]]:
+    def _build_trips(self, bound: Bindings) -> tuple[model.Network, Sequence[model.Trip]]:
         """Return the network, and between which nodes the flows that are there run."""
         scope = self._grid.scope(bound)
         network = self._network(bound, scope)
@@ -177,7 +177,7 @@ class Builder:
             if (trip := trip_of(self._parts.services.complete(flow, inner), inner, hosts))
         ]
         if network.pairs:  # the hosts of each flow are copies of these
-            trips = [t._replace(server=base(t.server), client=base(t.client)) for t in trips]
+            trips = [replace(t, server=base(t.server), client=base(t.client)) for t in trips]
         return network, trips
 
     def build(self, bound: Bindings) -> model.Scenario:
@@ -224,14 +224,10 @@ class Builder:
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
-        processing_ns, syscall_ns, kernel, saves, offload = self._machines(bound, scope)
+        kernel, on_hosts = self._machines(bound, scope)
         if kernel is not None:
             check_queues(whole, kernel)
-        planned = kernel.planned if kernel else None
-        made = model.Scenario(
-            whole, flat, *timing, processing_ns, syscall_ns, planned, saves, offload
-        )
-        return replace(made, hashed=self._hashed(bound, scope))
+        return on_hosts(whole, flat, *timing, hashed=self._hashed(bound, scope))
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
@@ -463,19 +459,22 @@ class Builder:
         """Return the settings of `hosts`; errors in it are reported where the block is checked."""
         return self._parts.hosts.read(scope, Gather())
 
-    def _build_machines(self, scope: Scope) -> Machines:
-        """Return what a packet and a system call cost, ns, the hosts' kernel, whether they save
-        what TCP has learnt, and whether its interface segments.
+    def _build_machines(
+        self, scope: Scope
+    ) -> tuple[KernelWords | None, Callable[..., model.Scenario]]:
+        """Return the hosts' kernel, and scenarios with the settings of hosts, still without all
+        else.
         """
         hosts = self._hosts(scope)
         syscall = hosts.given(host_keys.SYSCALL_COST)
         kernel = hosts.given(host_keys.KERNEL)
-        return Machines(
-            hosts.given(host_keys.PROCESSING),
-            syscall.ns if syscall else None,
-            kernel,
-            hosts[host_keys.TCP_METRICS_SAVE] == "on",
-            hosts[host_keys.OFFLOAD] == "on",
+        return kernel, partial(
+            model.Scenario,
+            processing_ns=hosts.given(host_keys.PROCESSING),
+            syscall_cost_ns=syscall.ns if syscall else None,
+            kernel=kernel.planned if kernel else None,
+            saves_metrics=hosts[host_keys.TCP_METRICS_SAVE] == "on",
+            offload=hosts[host_keys.OFFLOAD] == "on",
         )
 
     def _build_hashed(self, scope: Scope) -> Hashed | None:
@@ -521,16 +520,6 @@ class Builder:
             stop,
             captures,
         )
-
-
-class Machines(NamedTuple):
-    """The settings of hosts: as in a `Scenario`, but for the kernel."""
-
-    processing_ns: int | None
-    syscall_cost_ns: int | None
-    kernel: KernelWords | None
-    saves_metrics: bool
-    offload: bool
 
 
 class TrafficNames(NamedTuple):

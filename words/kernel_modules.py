@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from fairc.cell.modules import KernelModule, packed
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import Texts, refuse
@@ -47,20 +47,6 @@ class ModuleSettings:
         return refuse(self, value, use, at)
 
 
-@dataclass(frozen=True)
-class ModuleSource:
-    """The source of a module.
-
-    file: its name without folders. registers: the name that it gives what it registers. parameters:
-    those given, by their names in the source.
-    """
-
-    file: str
-    content: bytes
-    registers: str
-    parameters: Mapping[str, int | bool | str] = field(default_factory=dict)
-
-
 SOURCE = Parameter("source", Texts(), "its C file, in the experiment's folder", required=True)
 
 
@@ -74,7 +60,7 @@ def name_parameter(prefix: str) -> Parameter[Text]:
     )
 
 
-def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) -> ModuleSource:
+def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) -> KernelModule:
     """Return the module that is written.
 
     name: the parameter that `name_parameter` made for this prefix. what: what it registers, and
@@ -107,7 +93,12 @@ def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) ->
             note="at most 15 lower-case letters, digits and underscores",
             help=f'give the name in its {structure}: `module("file.c", name: "mine")`',
         )
-    return ModuleSource(file, content, registers, _settings(use, text))
+    return KernelModule(
+        file=file,
+        source=packed(content),
+        registers=registers,
+        parameters=_settings(use, text),
+    )
 
 
 def variant(name: str, number: int) -> str:

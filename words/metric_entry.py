@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fairc.cell.text import Place
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, AnyName
@@ -38,10 +39,6 @@ class Need:
     of_all: bool = False
     otherwise: str = "has no values"
     instead: str = ""
-
-
-Place = tuple[str, str]
-"""An interface: node, interface."""
 
 
 @dataclass(frozen=True, slots=True)

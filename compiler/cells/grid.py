@@ -14,11 +14,11 @@ from fairc.cell.seeds import (
     stream_seed,
     uniform,
 )
+from fairc.cell.text import Place
 from fairc.compiler import plan
 from fairc.compiler.passes.flows import deadline_ns, start_range_ns
 from fairc.compiler.passes.routing import RoutedPath, Traffic
 from fairc.compiler.passes.unrolling import draws as draws_links
-from fairc.compiler.passes.wiring import Place
 from fairc.compiler.plan.identity import NOT_IN_IDENTITY, identity_of
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow

@@ -8,7 +8,7 @@ from itertools import count
 
 from fairc import mechanisms
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
-from fairc.cell.modules import KernelModule, packed
+from fairc.cell.modules import KernelModule
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
 from fairc.compiler.passes.bottlenecks import find_bottlenecks
@@ -50,7 +50,7 @@ from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.ways import own_ways
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Network, OwnCca, Scenario
+from fairc.dsl.model import Configuration, Flow, Network, Scenario
 from fairc.words.ccas import Setting
 from fairc.words.ccas.resume import settings
 from fairc.words.kernel_modules import variant
@@ -212,7 +212,6 @@ class Lowering:
     ) -> plan.Flow:
         """Return a flow, but for what seeds change. every_ns: the interval of its samples."""
         assert path.bottleneck is not None
-        own = flow.own_cca
         return plan.Flow(
             name=flow.name,
             server=flow.server,
@@ -246,15 +245,8 @@ class Lowering:
             receive_buffer_bytes=flow.receive_buffer_bytes,
             qlog=flow.qlog,
             idle_timeout_ns=flow.idle_timeout_ns,
-            cca_object=packed(own.content) if own and not own.is_module else None,
-            cca_module=KernelModule(
-                file=own.file,
-                source=packed(own.content),
-                registers=own.registers,
-                parameters=dict(own.parameters),
-            )
-            if own and own.is_module
-            else None,
+            cca_object=flow.cca_object,
+            cca_module=flow.cca_module,
             image=flow.image,
             dscp=flow.dscp,
             sample_every_ns=every_ns,
@@ -338,25 +330,18 @@ def _with_variants(traffic: Traffic) -> Traffic:
     """Return flows whose kernel modules have names of their own: several of one name are numbered,
     because parameters belong to a module and a kernel has one CCA of each name.
     """
-    known: dict[str, OwnCca] = {}
+    known: dict[str, KernelModule] = {}
     taken = {flow.cca for flow, _ in traffic}
     found: list[tuple[Flow, RoutedPath]] = []
     for flow, path in traffic:
-        own = flow.own_cca
-        if own is not None and own.is_module:
-            same = (name for name, other in known.items() if _is_same(own, other))
-            numbered = (variant(own.registers, number) for number in count(2))
-            name = (
-                own.name if own.name not in known else next(n for n in numbered if n not in taken)
-            )
-            name = next(same, name)
-            known.setdefault(name, own)
+        name, module = flow.cca, flow.cca_module
+        if name is not None and module is not None:
+            if name in known:
+                numbered = (variant(module.registers, number) for number in count(2))
+                name = next(each for each in numbered if each not in taken)
+            name = next((each for each, other in known.items() if other == module), name)
+            known.setdefault(name, module)
             taken.add(name)
             flow = replace(flow, cca=name)
         found.append((flow, path))
     return found
-
-
-def _is_same(one: OwnCca, other: OwnCca) -> bool:
-    """Return whether two modules are one, wherever they are written."""
-    return replace(one, span=other.span) == other

@@ -147,11 +147,11 @@ class Routing:
         ways |= {out: towards(out, False) for out in wiring.ends}
         return cls(wiring, homes, ways)
 
-    def between(self, server: str, client: str) -> list[tuple[Egress, Egress, Ways]]:
+    def between(self, server: str, client: str) -> list[Way]:
         """Return the ways between the addresses of two hosts, the best first; none: there are
         none.
         """
-        found: list[tuple[Egress, Egress, Ways]] = []
+        found: list[Way] = []
         for one in self.homes.get(server, ()):
             for other in self.homes.get(client, ()):
                 data, acks = self._way(one, other), self._way(other, one)
@@ -240,16 +240,8 @@ class Routing:
 Ways = tuple[tuple[Egress, ...], tuple[Egress, ...]]
 """The egresses that data and acks pass."""
 
-
-@dataclass(frozen=True, slots=True)
-class OwnWay:
-    """The way of a flow that is not the usual one. server, client: its ends, with addresses that no
-    other flow has.
-    """
-
-    server: Egress
-    client: Egress
-    ways: Ways
+Way = tuple[Egress, Egress, Ways]
+"""The server's and the client's interface, between whose addresses a flow runs, and its ways."""
 
 
 def headers(way: Sequence[Egress], wiring: Wiring) -> list[int]:
@@ -284,7 +276,7 @@ def fitting_bytes(way: Sequence[Egress], wiring: Wiring) -> list[int]:
 
 
 def find_paths(
-    flows: Iterable[Flow], routing: Routing, own: Mapping[str, OwnWay], report: Report
+    flows: Iterable[Flow], routing: Routing, own: Mapping[str, Way], report: Report
 ) -> dict[str, RoutedPath]:
     """Return the path of each flow by its name; report a flow that has none. own: ways of
     flows that do not take the usual one.
@@ -292,7 +284,7 @@ def find_paths(
     The bottleneck is the slowest egress; among equals the one that most flows cross, and among
     these the first.
     """
-    found: dict[str, tuple[Egress, Egress, Ways]] = {}
+    found: dict[str, Way] = {}
     for flow in flows:
         ways = routing.between(flow.server, flow.client)
         if not ways:
@@ -304,8 +296,7 @@ def find_paths(
                 help="connect the two with links; only routers forward packets",
             )
         else:
-            mine = own.get(flow.name)
-            found[flow.name] = (mine.server, mine.client, mine.ways) if mine else ways[0]
+            found[flow.name] = own.get(flow.name, ways[0])
     crossing = Counter(egress for _, _, (data, _) in found.values() for egress in data)
     wiring = routing.wiring
     return {name: _routed(*way, crossing, wiring) for name, way in found.items()}

@@ -19,7 +19,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Flow
 
 from .report import Report
-from .routing import OwnWay, Routing, Ways
+from .routing import Routing, Way, Ways
 from .wiring import Egress, Wiring
 
 LAST = int(IPv4Address("10.255.255.254"))
@@ -31,12 +31,12 @@ Choice = Callable[[str, Sequence[Egress]], Egress]
 
 def own_ways(
     flows: Iterable[Flow], routing: Routing, has_detours: bool, report: Report
-) -> dict[str, OwnWay]:
+) -> dict[str, Way]:
     """Return the ways of flows that have one of their own, by their names.
 
     has_detours: whether routers move traffic around links that are down.
     """
-    found: dict[str, OwnWay] = {}
+    found: dict[str, Way] = {}
     several = False
     hashed = None
     for flow in flows:
@@ -55,7 +55,7 @@ def own_ways(
         if ways is None or ways == shortest:
             continue
         number = LAST - 2 * len(found)
-        found[flow.name] = OwnWay(
+        found[flow.name] = (
             replace(server, address=str(IPv4Address(number))),
             replace(client, address=str(IPv4Address(number - 1))),
             ways,

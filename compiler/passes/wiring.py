@@ -29,6 +29,7 @@ from typing import Literal
 
 from fairc.cell.framing import ETHERNET
 from fairc.cell.links import Impairment
+from fairc.cell.text import Place
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network, Tunnel
 
@@ -39,9 +40,6 @@ NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
 
 Kind = Literal["host", "router", "hop"]
-
-Place = tuple[str, str]
-"""An interface: (node name, interface name)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,9 +13,8 @@ from socket import inet_aton
 from fairc.cell.links import Interface
 from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.roles import tunnel_log
+from fairc.cell.text import Place
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
-
-Place = tuple[str, str]
 
 RESERVED = frozenset({"all", "default", "lo"})
 """Names with a meaning in Linux where an interface's name is expected."""

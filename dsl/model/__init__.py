@@ -23,8 +23,9 @@ from fairc.dsl.core.on_demand import on_demand
 if TYPE_CHECKING:
     from .flows import Flow as Flow
     from .flows import Multipath as Multipath
-    from .flows import OwnCca as OwnCca
+    from .flows import Stack as Stack
     from .flows import Transport as Transport
+    from .flows import Trip as Trip
     from .links import Burst as Burst
     from .links import Direction as Direction
     from .links import Event as Event
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 __getattr__ = on_demand(
     __name__,
     {
-        "flows": "Flow Multipath OwnCca Transport",
+        "flows": "Flow Multipath Stack Transport Trip",
         "links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
         "network": "Link Network Node Proxies Tunnel",

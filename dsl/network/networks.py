@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import NamedTuple, NoReturn, cast
 
 from fairc.cell.frames import MTU
-from fairc.cell.framing import Framing
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -20,7 +19,6 @@ from fairc.dsl.core.units import BDP, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
-from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.mechanisms.devices.registry import DEVICES
@@ -29,7 +27,7 @@ from fairc.mechanisms.queues.discipline import queue_of
 from fairc.words.blocks import link as keys
 from fairc.words.framing import framing_of
 from fairc.words.losses import Loss, LossModel, loss_of
-from fairc.words.packet_sizes import Transmission, burst_of, mtu_of, warn_small
+from fairc.words.packet_sizes import burst_of, mtu_of, warn_small
 from fairc.words.trace import RATES, load_rate, load_recording
 
 from .attributes import links_have
@@ -46,30 +44,18 @@ Report = Callable[[Diagnostic], None]
 
 @dataclass
 class _LinkSide:
-    """One direction of a link as the statements describe it, until both are known.
+    """One direction of a link until the opposite one is known, which may give it a loss or an MTU.
 
     settings, dynamics: what it is made from, to which a `with` adds.
+    loss, mtu: as written.
+    ends: where its nodes are written.
     """
 
+    way: model.Direction
     settings: Settings
     dynamics: Dynamics
-    rate: Quantity | None
     loss: Loss | None
-    impairment: Impairment
-    recordings: model.Recordings
-    events: tuple[model.Event, ...]
-    trace: model.Trace | None
-    queue: model.Queue
     mtu: Quantity | None
-    device: model.LinkDevice | None
-    transmit: Use[Transmission]
-    burst: model.Burst | None
-    ecn: Ecn
-    ecn_given: Span | None
-    dscp: int | None
-    medium: model.LinkMedium | None
-    framing: Framing
-    statement: Span
     ends: Span
 
 
@@ -330,7 +316,7 @@ def _change(
         assert old is not None, "a link that is not there is not changed"
         new = next((new for known, new in made if known is old), None)
         if new is None:
-            place = (old.statement, old.ends) if key in ways else at
+            place = (old.way.span, old.ends) if key in ways else at
             new = _changed(old, settings, dynamics, place)
             made.append((old, new))
         ways[key] = new
@@ -398,22 +384,20 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
-    changing = events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed)
+    impairment = replace(impairment, bursts=bursts)
+    changing = events(dynamics, rate, trace, impairment, followed)
     given_mtu = settings.given(keys.MTU)
     mtu = MTU if given_mtu is None else round(given_mtu.number / 8)
-    return _LinkSide(
-        settings=settings,
-        dynamics=dynamics,
-        rate=rate,
-        loss=loss,
+    way = model.Direction(
+        rate_bps=max(1, round(rate.number)) if rate else None,
         impairment=impairment,
+        queue=chosen or queue_of(keys.QUEUE.fallback, statement),
+        span=statement,
         recordings=followed,
         events=(*bad, *changing),
         trace=trace,
-        queue=chosen or queue_of(keys.QUEUE.fallback, statement),
-        mtu=settings.given(keys.MTU),
         device=_device(settings),
-        transmit=settings[keys.TRANSMIT],
+        transmit=settings[keys.TRANSMIT].entry.transmit,
         burst=burst_of(
             settings[keys.TRANSMIT],
             rate,
@@ -424,11 +408,11 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
+        chosen=() if loss is None else loss.chosen,
         medium=medium,
         framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, serving, trace)),
-        statement=statement,
-        ends=ends,
     )
+    return _LinkSide(way, settings, dynamics, loss, given_mtu, ends)
 
 
 def _in_packets(
@@ -571,14 +555,14 @@ def _pair(
             there, back = _direction(forward, backward), _direction(backward, forward)
             for way in (there, back):
                 warn_small(way, report)
-            links.append(model.Link(a, b, there, back, forward.statement))
+            links.append(model.Link(a, b, there, back, there.span))
     return tuple(links)
 
 
-def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
-    loss, other = way.loss, opposite.loss
+def _direction(side: _LinkSide, opposite: _LinkSide) -> model.Direction:
+    way, loss, other = side.way, side.loss, opposite.loss
     own = loss is not None and (loss.own is not None or loss.bursts is not None or loss.chosen)
-    if own and way is not opposite and other is not None and other.both is not None:
+    if own and side is not opposite and other is not None and other.both is not None:
         fail(
             "conflicting-loss",
             "this direction sets its own loss, but the opposite one sets both",
@@ -589,26 +573,11 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     given = [each for one in (loss,) if one for each in (one.own, one.both)]
     given += [other.both] if other else []
     share = next((each for each in given if each is not None), Fraction(0))
-    bursts = loss.bursts if loss else None
-    lossy = replace(way.impairment, loss=bursts.loss if bursts else float(share), bursts=bursts)
-    return model.Direction(
-        rate_bps=max(1, round(way.rate.number)) if way.rate else None,
-        impairment=lossy,
-        queue=way.queue,
-        span=way.statement,
-        recordings=way.recordings,
-        events=way.events,
-        trace=way.trace,
-        mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
-        device=way.device,
-        chosen=() if loss is None else loss.chosen,
-        transmit=way.transmit.entry.transmit,
-        burst=way.burst,
-        ecn=way.ecn,
-        ecn_given=way.ecn_given,
-        dscp=way.dscp,
-        medium=way.medium,
-        framing=way.framing,
+    bursts = way.impairment.bursts
+    return replace(
+        way,
+        impairment=replace(way.impairment, loss=bursts.loss if bursts else float(share)),
+        mtu=mtu_of(side.mtu, opposite.mtu, traced=way.trace is not None),
     )
 
 

@@ -14,19 +14,6 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, Dimension
 
 
-class Trip(NamedTuple):
-    """Between which hosts a flow runs, and its own addition to the round trip, ns; None: drawn.
-
-    span: the flow's name. via: the router that it passes, or None.
-    """
-
-    server: str
-    client: str
-    extra_rtt_ns: int | None
-    span: Span
-    via: str | None = None
-
-
 class Bottleneck(NamedTuple):
     """The slowest link of flows, bit/s, its full frame, bits, and the longest base round trip, ns,
     of those that it is the slowest link of.
@@ -41,14 +28,14 @@ class Bottleneck(NamedTuple):
 
 
 def size_units(
-    network: model.Network, trips: Sequence[Trip], wanted: Collection[Dimension], at: Span
+    network: model.Network, trips: Sequence[model.Trip], wanted: Collection[Dimension], at: Span
 ) -> Mapping[Dimension, Fraction]:
     """Return what one bit, packet and BDP are where flows have their bottleneck, bits.
 
     wanted: the units that are compared, `at` some place. Raises CompileError where they have no
     single meaning there.
     """
-    drawn = next((trip for trip in trips if trip.extra_rtt_ns is None), None)
+    drawn = next((trip for trip in trips if trip.random_rtt), None)
     if BDP in wanted and drawn is not None:
         fail(
             "ambiguous-size",
@@ -108,7 +95,7 @@ def _refuse(one: Bottleneck, other: Bottleneck, at: Span) -> None:
     )
 
 
-def _bottlenecks(network: model.Network, trips: Sequence[Trip]) -> list[Bottleneck]:
+def _bottlenecks(network: model.Network, trips: Sequence[model.Trip]) -> list[Bottleneck]:
     """Return the slowest link of each flow's data, each link once: among equals the one that most
     flows cross, as the compiler chooses it.
     """
@@ -133,7 +120,7 @@ def _bottlenecks(network: model.Network, trips: Sequence[Trip]) -> list[Bottlene
             continue
         *_, place = min(shaped, key=lambda one: one[:2])
         rate_bps = ways[place].rate_bps or 0
-        rtt_ns = sum(ways[p].delay_ns for p in (*data, *acks)) + (trip.extra_rtt_ns or 0)
+        rtt_ns = sum(ways[p].delay_ns for p in (*data, *acks)) + trip.extra_rtt_ns
         known = found.get(place)
         if known is None:
             frame_bits = 8 * ways[place].frame_bytes

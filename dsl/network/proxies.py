@@ -10,7 +10,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Symbol
-from fairc.dsl.traffic.transports import kernel_control
+from fairc.dsl.traffic.transports import kernel_stack
 from fairc.mechanisms.devices.device import ProxiesEntry
 from fairc.mechanisms.devices.registry import PROXIES
 
@@ -73,22 +73,22 @@ def _split(
     entry: ProxiesEntry, use: Use[Entry], device: Device, terminal: str, gateway: str
 ) -> model.Proxies:
     cca = use.given(entry.cca) or Symbol(entry.cca.default, device.statement)
-    control = kernel_control("tcp", cca, use.span, "proxies split TCP connections")
-    if control.own is not None:
+    stack = kernel_stack("tcp", cca, use.span, "proxies split TCP connections")
+    if stack.cca_object or stack.cca_module:
         fail(
             "impossible-pair",
             "proxies use the kernel's CCAs",
-            control.span,
+            cca.span,
             help="custom CCAs are for flows: `cca = bpf(...)`",
         )
-    assert control.cca is not None
+    assert stack.cca is not None
     pair = model.Proxies(
         kind=entry.noun,
         name=device.name,
         terminal=terminal,
         gateway=gateway,
-        cca=control.cca,
-        cca_parameters=control.parameters,
+        cca=stack.cca,
+        cca_parameters=stack.cca_parameters,
         span=device.span,
     )
     return entry.read(use, pair)

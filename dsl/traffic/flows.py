@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
+from typing import TypeVar
 
-from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import listed
-from fairc.dsl.core.values import Quantity
+from fairc.dsl.core.values import Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import KERNEL, OVER, RECEIVE_BUFFER, SEND_BUFFER
-from fairc.words.ccas import Setting
-from fairc.words.distributions import distribution
+from fairc.words.distributions import DistributionEntry, distribution
 
 from .transports import (
-    Control,
     bytes_of,
     check_image,
     check_multipath,
     check_workload,
-    control_of,
-    kernel_control,
+    kernel_stack,
     moved_by_image,
-    options_of,
     pacing_stays,
     quic_settings,
+    stack_of,
+    with_options,
 )
+
+T = TypeVar("T", bound=model.Trip)
 
 
 def build_flow(
@@ -51,11 +50,11 @@ def build_flow(
         block.checked()
     settings = block.read(scope, gather)
     use = settings.given(keys.WORKLOAD)
-    workload, control, quic, options = None, None, dict[str, Setting](), None
+    workload, stack, complete = None, None, None
     with gather.attempt():
         workload = use.entry.build(use) if use else None
     with gather.attempt():
-        control, quic = _control(settings, hosts, use, workload)
+        stack = _stack(settings, hosts, use, workload)
     with gather.attempt():
         _refuse_two_windows(settings, workload)
     if workload is not None:
@@ -64,28 +63,28 @@ def build_flow(
                 with gather.attempt():
                     what = f"`{key}` does not apply to {workload.noun}"
                     fail("impossible-pair", what, settings.place(key), help=why)
-    if control is not None and use is not None:
+    if stack is not None and use is not None:
         with gather.attempt():
-            if control.image is not None:
+            if stack.image is not None:
                 check_image(use, settings)
                 over = settings.given(keys.OVER) or hosts.given(OVER)
                 if workload is not None:
                     workload = moved_by_image(over, workload, settings.given(keys.CCA))
         with gather.attempt():
-            if control.multipath is not None:
+            if stack.multipath is not None:
                 check_multipath(use.entry, settings, hosts)
         with gather.attempt():
             window = workload.receive_window if workload else None
-            options = options_of(control, settings, hosts, use.entry, window)
-            if (stays := pacing_stays(control, settings)) is not None:
+            complete = with_options(stack, settings, hosts, use.entry, window)
+            if (stays := pacing_stays(stack, settings)) is not None:
                 report(stays)
         with gather.attempt():
-            check_workload(control, use, settings.given(keys.RATE), flow.name.span)
+            check_workload(stack, use, settings.given(keys.RATE), flow.name.span)
     with gather.attempt():
         _check_order(flow, settings)
     built = None
-    if control is not None and workload is not None and options is not None:
-        built = _built(flow, settings, hosts, control, quic, workload, options)
+    if workload is not None and complete is not None:
+        built = _built(flow, settings, hosts, complete, workload)
         for refusal in workload.refused(built, settings.typed.keys()):
             with gather.attempt():
                 place = settings.place(refusal.key)
@@ -97,32 +96,32 @@ def build_flow(
     return built
 
 
-def _control(
+def _stack(
     settings: Settings,
     hosts: Settings,
     use: Use[WorkloadEntry] | None,
     workload: model.Workload | None,
-) -> tuple[Control | None, dict[str, Setting]]:
-    """Return the transport and the CCA, and all parameters of the CCA over QUIC if a flow over TCP
-    also needs them.
-
-    None where what they follow from is wrong. Raises CompileError.
+) -> model.Stack | None:
+    """Return the transport and the CCA, still without options; None where what they follow from is
+    wrong. Raises CompileError.
     """
     at, cca = settings.block.span, settings.given(keys.CCA)
     over = settings.given(keys.OVER) or hosts.given(OVER)
     kernel = hosts.given(KERNEL)
     if settings.failed(keys.OVER, keys.CCA):
-        return None, {}
+        return None
     if use is not None and use.entry.only_over_udp and cca is None and keys.OVER not in settings:
-        return Control("udp", None, {}, at), {}
+        return model.Stack(transport="udp")
     if settings.failed(keys.WORKLOAD) and cca is None and keys.OVER not in settings:
-        return None, {}  # a ping needs no CCA, and this may have been meant for one
+        return None  # a ping needs no CCA, and this may have been meant for one
     if use is None or not use.entry.needs_tcp:
-        return control_of(over, cca, at, kernel), {}
+        return stack_of(over, cca, at, kernel)
     if workload is None:
-        return None, {}
-    control = kernel_control("web", cca, at, use.entry.needs_tcp, kernel)
-    return control, quic_settings(cca, workload.needs_quic) if workload.needs_quic else {}
+        return None
+    stack = kernel_stack("web", cca, at, use.entry.needs_tcp, kernel)
+    if not workload.needs_quic:
+        return stack
+    return replace(stack, quic_parameters=quic_settings(cca, workload.needs_quic))
 
 
 def _refuse_two_windows(settings: Settings, workload: model.Workload | None) -> None:
@@ -156,84 +155,77 @@ def _built(
     flow: syntax.Flow,
     settings: Settings,
     hosts: Settings,
-    control: Control,
-    quic: Mapping[str, Setting],
+    stack: model.Stack,
     workload: model.Workload,
-    options: TransportOptions,
 ) -> model.Flow:
     """Return the flow; a key whose value is wrong has its default."""
     start, stop = settings.given(keys.START), settings.given(keys.STOP)
     rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
-    rtt, via = settings[keys.RTT], settings.given(keys.VIA)
-    buffers = (SEND_BUFFER, RECEIVE_BUFFER) if control.image is None else ()
+    server, client = settings[keys.FROM], settings[keys.TO]
+    trip = _trip(flow, server, client, settings[keys.RTT], settings.given(keys.VIA))
+    buffers = (SEND_BUFFER, RECEIVE_BUFFER) if stack.image is None else ()
     send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
     return model.Flow(
         name=flow.name.text,
-        server=settings[keys.FROM].name,
-        client=settings[keys.TO].name,
         connections=settings[keys.COUNT].whole,
-        cca=control.cca,
         workload=workload,
         start_ns=start.ns if isinstance(start, Quantity) else None,
         stop_ns=None if stop is None else stop.ns,
-        span=flow.name.span,
         random_start=distribution(start) if isinstance(start, Use) else None,
         declared=flow.name.text,
         users=None if users is None else users.name,
-        transport=control.transport,
-        cca_parameters=control.parameters,
-        own_cca=control.own,
-        options=options,
         send_buffer_bytes=send,
         receive_buffer_bytes=receive,
-        qlog=control.qlog,
-        idle_timeout_ns=control.idle_timeout_ns,
         rate_bps=None if rate is None else max(1, round(rate.number)),
-        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
-        random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
-        quic_parameters=quic,
-        image=control.image,
-        multipath=control.multipath,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
         dscp=settings[keys.DSCP],
-        resumed=control.resumed,
-        via=None if via is None else via.name,
         way_given=settings.span(keys.VIA),
+        **{each.name: getattr(part, each.name) for part in (trip, stack) for each in fields(part)},
     )
 
 
-def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:
-    """Return a flow whose `from` and `to` are nodes, even if something else has the same name.
-
-    `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
-    """
-    server, client = _ends(flow, built.server, built.client, hosts)
-    if (server, client) == (built.server, built.client):
-        return built
-    return replace(built, server=server, client=client)
-
-
-def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> Trip | None:
+def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> model.Trip | None:
     """Return between which nodes a flow runs, or None if it is absent. Raises CompileError."""
     block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
     if not block.get(keys.COUNT, scope).number:
         return None
-    server, client = (block.get(key, scope).name for key in (keys.FROM, keys.TO))
+    server, client = (block.get(key, scope) for key in (keys.FROM, keys.TO))
     rtt, via = block.get(keys.RTT, scope), block.given(keys.VIA, scope)
-    extra_ns = rtt.ns if isinstance(rtt, Quantity) else None
-    ends = _ends(flow, server, client, hosts)
-    return Trip(*ends, extra_ns, flow.name.span, None if via is None else via.name)
+    return named_ends(flow, _trip(flow, server, client, rtt, via), hosts)
 
 
-def _ends(flow: syntax.Flow, server: str, client: str, hosts: Collection[str]) -> tuple[str, str]:
-    """Return the ends of a flow: what is no node, but is written like one, is that node."""
-    ends = {"from": server, "to": client}
+def _trip(
+    flow: syntax.Flow,
+    server: Symbol,
+    client: Symbol,
+    rtt: Quantity | Use[DistributionEntry],
+    via: Symbol | None,
+) -> model.Trip:
+    return model.Trip(
+        server=server.name,
+        client=client.name,
+        span=flow.name.span,
+        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
+        random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
+        via=None if via is None else via.name,
+    )
+
+
+def named_ends(flow: syntax.Flow, trip: T, hosts: Collection[str]) -> T:
+    """Return a flow, or its trip, whose `from` and `to` are nodes, even if something else has the
+    same name.
+
+    `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
+    """
+    ends = {"from": trip.server, "to": trip.client}
     for setting in flow.settings.items:
         key, value = setting.key.text, setting.value
         bare = isinstance(value, syntax.Name) and not value.rest and not value.index
         if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
             ends[key] = value.span.text
-    return ends["from"], ends["to"]
+    if (ends["from"], ends["to"]) == (trip.server, trip.client):
+        return trip
+    return replace(trip, server=ends["from"], client=ends["to"])
 
 
 def check_ends(

@@ -109,10 +109,10 @@ def _claims(flow: Flow | Proxies) -> Iterator[Claim]:
     if isinstance(flow, Proxies):
         yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
         return
-    if flow.own_cca is not None and flow.own_cca.is_module:
+    if flow.cca_module is not None:
         pass  # several of one name are built under names of their own
-    elif flow.own_cca is not None:
-        yield PROGRAM, (flow.cca,), flow.own_cca.content
+    elif flow.cca_object is not None:
+        yield PROGRAM, (flow.cca,), flow.cca_object
     elif flow.cca is not None:
         known = TCP_CCAS[flow.cca].complete if flow.cca in TCP_CCAS else dict
         yield PARAMETERS, (flow.cca,), known(flow.cca_parameters)

@@ -6,7 +6,7 @@ A pair that can never exist, whatever is implemented, is an error `impossible-pa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from fairc.cell.model import TransportOptions
@@ -25,7 +25,7 @@ from fairc.words.blocks import hosts as host_keys
 from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
 from fairc.words.ccas import Cca as CcaWords
-from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
+from fairc.words.ccas.bpf import NAME, OBJECT, own_object
 from fairc.words.ccas.custom_kernels import KernelWords, with_cca
 from fairc.words.ccas.module import own_module
 from fairc.words.ccas.resume import RESUME, window_of
@@ -48,44 +48,15 @@ decide for fairc's own stack: fairc could not know whether it honours them.
 Cca = Symbol | Applied
 
 
-@dataclass(frozen=True)
-class Control:
-    """A transport with its CCA, written at `span`.
-
-    qlog: whether QUIC writes one.
-    idle_timeout_ns: silence after which a connection over QUIC ends; None: it does not.
-    own: a CCA of the user's own.
-    needs_ecn: whether its CCA is one of the kernel that asks for ECN by itself.
-    outgrows_receivers: whether its CCA is one of the kernel whose window may grow to all that a
-    receiver's allows.
-    image: of another QUIC stack.
-    multipath: over Multipath TCP.
-    resumed: the window that an earlier connection had (Careful Resume).
-    """
-
-    transport: model.Transport
-    cca: str | None
-    parameters: Mapping[str, Setting]
-    span: Span
-    qlog: bool = False
-    idle_timeout_ns: int | None = None
-    own: model.OwnCca | None = None
-    needs_ecn: bool = False
-    outgrows_receivers: bool = False
-    image: str | None = None
-    multipath: model.Multipath | None = None
-    resumed: Size | None = None
-
-    @property
-    def paces(self) -> bool:
-        """Whether it uses a CCA of the kernel that always paces."""
-        name = self.cca or ""
-        return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
+def _paces(stack: model.Stack) -> bool:
+    """Whether a transport uses a CCA of the kernel that always paces."""
+    name = stack.cca or ""
+    return stack.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 
 
-def control_of(
+def stack_of(
     over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None = None
-) -> Control:
+) -> model.Stack:
     """Return the transport and the CCA of a flow, with its parameters.
 
     over, cca: as written; flow: the flow's name; kernel: of the hosts, None: the standard one.
@@ -95,22 +66,21 @@ def control_of(
     if image is not None:
         told = _of_image(image, cca)
         name = None if told is None else told.name
-        return Control("quic", name, {}, image.span, image=image.value)
+        return model.Stack(transport="quic", cca=name, image=image.value)
     transport = _transport(over, cca, kernel)
     if transport == "udp":
         if cca is not None:
             _impossible("UDP has no congestion control", cca.span, "leave out `cca` or `over`")
-        return Control("udp", None, {}, flow)
+        return model.Stack(transport="udp")
     if transport == "tcp":
-        control = kernel_control("tcp", cca, flow, kernel=kernel)
-        return replace(control, multipath=_multipath(over))
+        stack = kernel_stack("tcp", cca, flow, kernel=kernel)
+        return replace(stack, multipath=_multipath(over))
     given = _given(cca, "quic", flow)
     settings, resumed = _over_quic(given, None)
-    return Control(
-        "quic",
-        given.name,
-        settings,
-        given.span,
+    return model.Stack(
+        transport="quic",
+        cca=given.name,
+        cca_parameters=settings,
         qlog=over is not None and over[QLOG],
         idle_timeout_ns=None if over is None else _whole_ms(over.given(IDLE_TIMEOUT)),
         resumed=resumed,
@@ -146,13 +116,13 @@ def _whole_ms(time: Quantity | None) -> int | None:
     return None if time is None else MS * round(time.number * 1000)
 
 
-def kernel_control(
+def kernel_stack(
     transport: model.Transport,
     cca: Cca | None,
     flow: Span,
     needed: str | None = None,
     kernel: KernelWords | None = None,
-) -> Control:
+) -> model.Stack:
     """Return a transport over the kernel's TCP with its CCA.
 
     needed: why the CCA must exist over TCP, if the file has no choice. kernel: of the hosts, None:
@@ -161,23 +131,24 @@ def kernel_control(
     given = _given(cca, "tcp", flow, needed, kernel)
     use = bind(_registry("tcp", kernel), given, "`cca`")
     if use.entry is BPF:
-        own = own_cca(use[OBJECT], use.given(NAME), given.span)
-        return Control(transport, own.name, {}, given.span, own=own)
+        name, content = own_object(use[OBJECT], use.given(NAME))
+        return model.Stack(transport=transport, cca=name, cca_object=content)
     if use.entry is MODULE:
-        own = own_module(use, given.span)
-        return Control(transport, own.name, {}, given.span, own=own)
-    return Control(
-        transport,
-        given.name,
-        use.entry.given(use),
-        given.span,
-        needs_ecn=use.entry.needs_ecn,
-        outgrows_receivers=use.entry.outgrows_receivers,
+        name, module = own_module(use)
+        return model.Stack(transport=transport, cca=name, cca_module=module)
+    return model.Stack(
+        transport=transport,
+        cca=given.name,
+        cca_parameters=use.entry.given(use),
+        options=TransportOptions(
+            cca_needs_ecn=use.entry.needs_ecn,
+            cca_outgrows_receivers=use.entry.outgrows_receivers,
+        ),
     )
 
 
 def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
-    """Return all parameters of a CCA over QUIC, defaults included. needed: as for `kernel_control`.
+    """Return all parameters of a CCA over QUIC, defaults included. needed: as for `kernel_stack`.
 
     Raises CompileError.
     """
@@ -261,88 +232,87 @@ def _refuse_elsewhere(cca: Cca, kernel: KernelWords | None) -> None:
         )
 
 
-def options_of(
-    control: Control,
+def with_options(
+    stack: model.Stack,
     own: Settings,
     hosts: Settings,
     workload: WorkloadEntry,
     window: Quantity | None,
-) -> TransportOptions:
-    """Return the options of a flow: its own, else those of `hosts`, else the defaults.
+) -> model.Stack:
+    """Return a transport with the options of a flow: its own, else those of `hosts`, else the
+    defaults.
 
     window: the receive window that the flow's workload sets. Raises CompileError.
     """
-    if control.image is not None:
-        return TransportOptions()  # `check_image` has refused what is given
-    sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
-    ecn, accurate_ecn = _ecn(control, own, hosts)
-    restart = _given_switch(keys.IDLE_RESTART, control, own, hosts)
-    least, unsent = (
-        _of_tcp(key, control, own, hosts) for key in (keys.MIN_RTO, keys.NOTSENT_LOWAT)
-    )
+    if stack.image is not None:
+        return stack  # `check_image` has refused what is given
+    sack, pacing, fast_open = (_switch(key, stack, own, hosts) for key in SWITCHES)
+    ecn, accurate_ecn = _ecn(stack, own, hosts)
+    restart = _given_switch(keys.IDLE_RESTART, stack, own, hosts)
+    least, unsent = (_of_tcp(key, stack, own, hosts) for key in (keys.MIN_RTO, keys.NOTSENT_LOWAT))
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     initial = workload.initial_window_packets if packets is None else packets.whole
-    cap = control.parameters.get("max_window_packets", initial)
+    cap = stack.cca_parameters.get("max_window_packets", initial)
     assert not isinstance(cap, str)
     if initial > cap:
         fail(
             "out-of-range",
             f"the initial window is larger than the largest one, {cap:g} packets",
-            packets.span if packets else control.span,
+            (packets or own[keys.CCA]).span,
             f"{initial} packets",
             help="reduce `initial_window`, or increase `max_window`",
         )
-    return TransportOptions(
+    options = replace(
+        stack.options,
         initial_window_packets=initial,
         receive_window_bytes=bytes_of(window or own.given(keys.WINDOW)),
         ecn=ecn,
         accurate_ecn=accurate_ecn,
-        cca_needs_ecn=control.needs_ecn,
-        cca_outgrows_receivers=control.outgrows_receivers,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
         idle_restart=restart,
         min_rto_ms=None if least is None else _least_timeout(least),
         notsent_lowat_bytes=bytes_of(unsent),
-        discovers_mtu=_discovers(control, hosts),
+        discovers_mtu=_discovers(stack, hosts),
     )
+    return replace(stack, options=options)
 
 
-def _discovers(control: Control, hosts: Settings) -> bool:
+def _discovers(stack: model.Stack, hosts: Settings) -> bool:
     """Return whether a flow discovers the MTU of its path. Raises CompileError where it cannot."""
     found = hosts[host_keys.PMTU] == "discover"
-    if found and control.transport == "web":
+    if found and stack.transport == "web":
         fail(
             "impossible-pair",
             "page loads know the MTU of their path",
             hosts.values[host_keys.PMTU.name].span,
             help="leave `pmtu` out, or load files",
         )
-    return found and control.transport != "udp"
+    return found and stack.transport != "udp"
 
 
-def pacing_stays(control: Control, own: Settings) -> Diagnostic | None:
+def pacing_stays(stack: model.Stack, own: Settings) -> Diagnostic | None:
     """Return the warning that a CCA paces although its flow says `pacing = off`, which many files
     sweep over together with CCAs that do not.
     """
-    if not control.paces or own.given(keys.PACING) is not False:
+    if not _paces(stack) or own.given(keys.PACING) is not False:
         return None
     return Diagnostic(
         "pacing-stays",
-        f"`{control.cca}` paces by itself, also with `pacing = off`",
+        f"`{stack.cca}` paces by itself, also with `pacing = off`",
         own.values[keys.PACING.name].span,
-        help=f"leave it out of flows with `{control.cca}`",
+        help=f"leave it out of flows with `{stack.cca}`",
         severity=Severity.WARNING,
     )
 
 
 def check_workload(
-    control: Control, workload: Use[WorkloadEntry], rate: Quantity | None, flow: Span
+    stack: model.Stack, workload: Use[WorkloadEntry], rate: Quantity | None, flow: Span
 ) -> None:
     """Refuse a workload that its transport cannot carry. Raises CompileError."""
     entry = workload.entry
-    if control.transport == "udp":
+    if stack.transport == "udp":
         if not entry.over_udp:
             over = sorted(other.name for other in WORKLOADS if other.over_udp)
             _impossible(
@@ -360,7 +330,7 @@ def check_workload(
             )
     elif entry.only_over_udp:
         _impossible(
-            f"`{entry.name}` cannot run over {control.transport.upper()}",
+            f"`{entry.name}` cannot run over {stack.transport.upper()}",
             workload.span,
             "write `over = udp`, and leave `cca` out",
         )
@@ -503,40 +473,40 @@ def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
                 )
 
 
-def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
+def _ecn(stack: model.Stack, own: Settings, hosts: Settings) -> tuple[bool, bool]:
     """Return whether a flow uses ECN, and whether its receivers count marks (AccECN)."""
-    fixed = _FIXED.get((control.transport, keys.ECN.name))
+    fixed = _FIXED.get((stack.transport, keys.ECN.name))
     settings = own if keys.ECN in own or fixed else hosts
     value = settings.given(keys.ECN) or "off"
-    if control.needs_ecn and own.given(keys.ECN) == "off":
+    if stack.options.cca_needs_ecn and own.given(keys.ECN) == "off":
         _impossible(
-            f"`{control.cca}` asks for ECN by itself, also with `ecn = off`",
+            f"`{stack.cca}` asks for ECN by itself, also with `ecn = off`",
             own.values[keys.ECN.name].span,
-            f"leave `ecn` out: without ECN, Linux replaces `{control.cca}` by Reno; for that,"
+            f"leave `ecn` out: without ECN, Linux replaces `{stack.cca}` by Reno; for that,"
             " write `cca = reno`",
         )
     if value == "off":
-        return control.needs_ecn, False
-    over, span = control.transport.upper(), settings.values[keys.ECN.name].span
+        return stack.options.cca_needs_ecn, False
+    over, span = stack.transport.upper(), settings.values[keys.ECN.name].span
     if fixed:
         _impossible(
             f"`ecn = {value}` is not available over {over}", span, fixed[1] + "; leave it out"
         )
     # Acknowledgements of QUIC always count marks: there both words mean the same.
-    return True, value == "accurate" and control.transport in ("tcp", "web")
+    return True, value == "accurate" and stack.transport in ("tcp", "web")
 
 
 def _of_tcp(
-    key: Parameter[Quantity], control: Control, own: Settings, hosts: Settings
+    key: Parameter[Quantity], stack: model.Stack, own: Settings, hosts: Settings
 ) -> Quantity | None:
     """Return an option of the kernel's TCP, if it is given; `hosts` has it for flows over TCP.
 
     Raises CompileError where a flow over another transport has it.
     """
-    if control.transport in ("tcp", "web"):
+    if stack.transport in ("tcp", "web"):
         return own.given(key) or hosts.given(key)
     if (given := own.given(key)) is not None:
-        over, why = control.transport.upper(), _ONLY_TCP[control.transport, key.name]
+        over, why = stack.transport.upper(), _ONLY_TCP[stack.transport, key.name]
         _impossible(
             f"`{key.name}` is not available over {over}", given.span, f"{why}; leave it out"
         )
@@ -556,28 +526,28 @@ def _least_timeout(time: Quantity) -> int:
     return time.ns // MS
 
 
-def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
+def _switch(key: Parameter[bool], stack: model.Stack, own: Settings, hosts: Settings) -> bool:
     """Return one switch. If the transport leaves no choice, any other value is refused."""
-    if key is keys.PACING and control.paces:
+    if key is keys.PACING and _paces(stack):
         return True  # `pacing_stays` has warned of `off`
-    value = _given_switch(key, control, own, hosts)
+    value = _given_switch(key, stack, own, hosts)
     if value is None:
-        fixed = _FIXED.get((control.transport, key.name))
+        fixed = _FIXED.get((stack.transport, key.name))
         return fixed[0] if fixed else key is keys.SACK
     return value
 
 
 def _given_switch(
-    key: Parameter[bool], control: Control, own: Settings, hosts: Settings
+    key: Parameter[bool], stack: model.Stack, own: Settings, hosts: Settings
 ) -> bool | None:
     """Return one switch if it is given. If the transport leaves no choice, any other value is
     refused.
     """
-    fixed = _FIXED.get((control.transport, key.name))
+    fixed = _FIXED.get((stack.transport, key.name))
     settings = own if key in own or fixed else hosts
     value = settings.given(key)
     if fixed and value is not None and value != fixed[0]:
-        over = control.transport.upper()
+        over = stack.transport.upper()
         _impossible(
             f"`{key.name} = {'on' if value else 'off'}` is not available over {over}",
             settings.values[key.name].span,

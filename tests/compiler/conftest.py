@@ -92,15 +92,15 @@ def flow(
     line: int = 10,
 ) -> Flow:
     return Flow(
-        name,
-        server,
-        client,
-        connections,
-        cca,
-        workload or SimpleWorkload(FileWorkload(bytes=10_000_000)),
-        start_ns,
-        stop_ns,
-        span(line),
+        name=name,
+        server=server,
+        client=client,
+        connections=connections,
+        cca=cca,
+        workload=workload or SimpleWorkload(FileWorkload(bytes=10_000_000)),
+        start_ns=start_ns,
+        stop_ns=stop_ns,
+        span=span(line),
     )
 
 

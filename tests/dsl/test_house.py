@@ -1,10 +1,14 @@
-"""The shape of the code itself: no circles among the endpoints' modules."""
+"""The shape of the code itself: no circles among the endpoints' modules, no twins of a flow."""
 
 from __future__ import annotations
 
+import ast
 import re
+from dataclasses import fields
 from graphlib import TopologicalSorter
 from pathlib import Path
+
+from fairc.dsl.model import Flow
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +43,22 @@ def test_the_endpoints_modules_import_each_other_in_one_direction() -> None:
 
 def _spelled_out(names: str) -> str:
     return " ".join(f"crate::{name.strip()}" for name in names.split(",") if name.strip())
+
+
+def test_no_other_class_repeats_the_fields_of_a_flow() -> None:
+    """A flow is written, checked and planned: what else is about it holds it, or is part of it."""
+    own, found = {each.name for each in fields(Flow)}, list[str]()
+    for package in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words"):
+        for path in ROOT.glob(f"{package}/**/*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                body = node.body if isinstance(node, ast.ClassDef) else []
+                names = {
+                    ast.unparse(each.target) for each in body if isinstance(each, ast.AnnAssign)
+                }
+                if isinstance(node, ast.ClassDef) and len(names & own) >= 5:
+                    found.append(f"{path.relative_to(ROOT)}: {node.name}")
+    checked = [f"dsl/model/flows.py: {name}" for name in ("Flow", "Stack", "Trip")]
+    assert sorted(found) == ["cell/model.py: Flow", *checked]
 
 
 def test_no_object_file_names_the_folder_in_which_it_was_compiled() -> None:

@@ -6,13 +6,12 @@ import re
 import struct
 from pathlib import PurePosixPath
 
+from fairc.cell.modules import packed
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import Texts
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Text
-from fairc.dsl.model import OwnCca
 
 from .cca import Cca
 from .kernel import KERNEL
@@ -33,8 +32,8 @@ BPF = Cca(
 )
 
 
-def own_cca(name: Text, called: Text | None, cca: Span) -> OwnCca:
-    """Return the CCA in the object file `name`.
+def own_object(name: Text, called: Text | None) -> tuple[str, str]:
+    """Return the CCA in the object file `name`, and the object as the plan has it.
 
     called: its name in the kernel; without one, the file's name up to its first dot. Raises
     CompileError.
@@ -76,7 +75,7 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> OwnCca:
             help='if it has another name, give it: `bpf("file.bpf.o", name: "mine")`;'
             " otherwise compile it with another name",
         )
-    return OwnCca(word, content, cca)
+    return word, packed(content)
 
 
 def _machine(content: bytes) -> int:

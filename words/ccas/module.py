@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from fairc.cell.modules import KernelModule
 from fairc.dsl.core.entries import Use
-from fairc.dsl.core.source import Span
-from fairc.dsl.model import OwnCca
 from fairc.words.kernel_modules import SOURCE, ModuleSettings, name_parameter, read_module, variant
 
 from .cca import Cca
@@ -22,12 +21,12 @@ MODULE = Cca(
 )
 
 
-def own_module(use: Use[Cca], cca: Span) -> OwnCca:
-    """Return the CCA that a module registers, with the parameters given. Raises CompileError.
+def own_module(use: Use[Cca]) -> tuple[str, KernelModule]:
+    """Return a CCA and the module that registers it, with the parameters given. Raises
+    CompileError.
 
     A name that the kernel has already gets a number.
     """
     own = read_module(use, NAME, PREFIX, "a CCA name tcp_congestion_ops")
     taken = own.registers in {MODULE.name, *(known.name for known in KERNEL)}
-    name = variant(own.registers, 1) if taken else own.registers
-    return OwnCca(name, own.content, cca, own.file, own.registers, own.parameters)
+    return variant(own.registers, 1) if taken else own.registers, own

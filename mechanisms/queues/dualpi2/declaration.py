@@ -151,7 +151,7 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     Of built-in senders the scalable ones over QUIC use ECT(1); no CCA of the kernel requests it.
     BPF programs and images may.
     """
-    unknown = [flow for flow in crossing if flow.own_cca or flow.image]
+    unknown = [f for f in crossing if f.cca_object or f.cca_module or f.image]
     taken = queue.options.get(L4S.name) == "any"
     asking = [flow for flow in crossing if flow.options.ecn] if taken else []
     if not asking and not unknown and not any(map(_is_l4s, crossing)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from fairc.cell.modules import KernelModule, packed
+from fairc.cell.modules import KernelModule
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Queue
@@ -13,7 +13,6 @@ from fairc.mechanisms.queues.discipline import Discipline, LinkQueue
 from fairc.words.kernel_modules import (
     SOURCE,
     ModuleSettings,
-    ModuleSource,
     name_parameter,
     read_module,
     variant,
@@ -43,23 +42,18 @@ _MODULE = "module"
 
 def _read(use: Use[Any], span: Span) -> Queue:
     """Return the queue, with its source. Raises CompileError."""
-    own = read_module(use, NAME, PREFIX, "a name of a queueing discipline Qdisc_ops")
+    what = "a name of a queueing discipline Qdisc_ops"
+    own = replace(read_module(use, NAME, PREFIX, what), of="queue")
     size = use.given(LIMIT) or replace(LIMIT.fallback, span=span)
     return Queue(use.entry.name, size, span, {_MODULE: own})
 
 
 def _lower(given: LinkQueue) -> OwnQueue:
-    own = cast(ModuleSource, given.written.options[_MODULE])
+    own = cast(KernelModule, given.written.options[_MODULE])
     return OwnQueue(
         limit_packets=given.packets,
         discipline=variant(own.registers, 1) if own.registers in OF_LINUX else own.registers,
-        module=KernelModule(
-            file=own.file,
-            source=packed(own.content),
-            registers=own.registers,
-            parameters=dict(own.parameters),
-            of="queue",
-        ),
+        module=own,
     )
 
 
