@@ -177,6 +177,11 @@ class Measurements(ABC):
         """When the rates of each flow were measured, over the cells that count."""
         raise NotImplementedError
 
+    def has_own_times(self, metric: str) -> bool:
+        """Return whether a metric is a rate over the flow's own time. metric: full name."""
+        kind = _value(metric)
+        return kind is not None and kind.of_own_time
+
     def unequal_times(
         self, metric: str, configuration: str, flows: Collection[str]
     ) -> Mapping[str, Time]:
@@ -184,10 +189,7 @@ class Measurements(ABC):
 
         metric: full name; there is nothing for one that is no rate over the flow's own time.
         """
-        kind = _value(metric)
-        if kind is None or not kind.of_own_time:
-            return {}
-        if configuration not in self.times:
+        if not self.has_own_times(metric) or configuration not in self.times:
             return {}
         begin_s, until_s = self._window(metric, configuration)
         own = {

@@ -123,13 +123,13 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
         return
     measures = shown_values(results)
     scales = {m: results.formats[m.metric] for m in measures}
-    names = [entry(results, m, results.summary(m, run.configurations[0])).named for m in measures]
+    names = [entry(results, m, results.group(m, run.configurations[0])).named for m in measures]
     rows: list[Row] = []
     for configuration in run.configurations:
+        known = {m: results.group(m, configuration).numbers for m in measures}
         for o in configuration.outcomes:
             numbers = [
-                "" if (v := results.number(m, o)) is None else scaled(v, *scales[m])
-                for m in measures
+                scaled(of[o.cell], *scales[m]) if o.cell in of else "" for m, of in known.items()
             ]
             texts = [text for _, text in configuration.bindings]
             reasons = "; ".join(o.reasons)

@@ -55,13 +55,14 @@ def test_a_table_has_one_column_with_the_spread(report: _Report) -> None:
     (configuration, *_) = run.configurations
     own = [m for m in results.each("goodput") if m.flow in MANY]
     outcome = configuration.counted[0]
-    numbers = [results.number(m, outcome) or 0.0 for m in own]
-    mean = results.number(light.measure, outcome)
-    assert mean == pytest.approx(sum(numbers) / len(MANY))
+    group = results.group(light.measure, configuration)
+    assert {*group.crowd} == {m.flow for m in own} == {*MANY}
+    numbers = [values[0] for values in group.crowd.values()]
+    assert group.numbers[outcome.cell] == pytest.approx(sum(numbers) / len(MANY))
     entry = found.groups[0].entry(light.measure)
     assert entry is not None
     assert entry.aside.startswith("13 flows: ")
-    every = [v for m in own for _, v in results.sizes(m, configuration)]
+    every = [v for values in group.crowd.values() for v in values]
     low, high = entry.aside.removeprefix("13 flows: ").split(" to ")
     assert float(low) * 1e6 == pytest.approx(min(every), rel=0.1)
     assert float(high) * 1e6 == pytest.approx(max(every), rel=0.1)
