@@ -296,12 +296,15 @@ class StoredMeasurements(Measurements):
         )
         finished = {o.cell: o for o in self.outcomes if o.status == "ok"}
         found = []
+        measures: dict[Measure, Measure] = {}  # one for all cells: most values are of few
         for *of, cell, number, reason, protocol, censored, started in rows:
             if (outcome := finished.get(cell)) is not None:
                 known = number is not None and math.isfinite(number)
                 number = number if known else None
                 counts = censored or 0, started or 0
-                found.append(Value(Measure(*of), outcome, number, reason or "", protocol, *counts))
+                measure = Measure(*of)
+                measure = measures.setdefault(measure, measure)
+                found.append(Value(measure, outcome, number, reason or "", protocol, *counts))
         return found
 
 

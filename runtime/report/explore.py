@@ -79,7 +79,6 @@ def shown_values(results: Results) -> list[Measure]:
 def _configuration(
     results: Results, configuration: Configuration, measures: Sequence[Measure], most: int
 ) -> dict[str, Any]:
-    numbers = {m: results.group(m, configuration).numbers for m in measures}
     return {
         "id": configuration.id,
         "label": one_line(configuration.label),
@@ -93,7 +92,7 @@ def _configuration(
                 "seed": o.seed,
                 "verdict": o.verdict_word,
                 "reasons": [one_line(reason) for reason in o.reasons],
-                "values": [_printed(results, m, x.get(o.cell)) for m, x in numbers.items()],
+                "values": [_printed(results, m, results.number(m, o)) for m in measures],
             }
             for o in configuration.outcomes[:most]
         ],

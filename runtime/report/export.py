@@ -126,10 +126,10 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     names = [entry(results, m, results.group(m, run.configurations[0])).named for m in measures]
     rows: list[Row] = []
     for configuration in run.configurations:
-        known = {m: results.group(m, configuration).numbers for m in measures}
         for o in configuration.outcomes:
             numbers = [
-                scaled(of[o.cell], *scales[m]) if o.cell in of else "" for m, of in known.items()
+                "" if (v := results.number(m, o)) is None else scaled(v, *scales[m])
+                for m in measures
             ]
             texts = [text for _, text in configuration.bindings]
             reasons = "; ".join(o.reasons)

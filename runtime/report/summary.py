@@ -154,6 +154,11 @@ class Results:
         found = self._groups.get((measure, configuration.id))
         return found or Group(self.run.measured, measure.metric, {}, ())
 
+    def number(self, measure: Measure, outcome: Outcome) -> float | None:
+        """Return the number that a cell has of a measure; None where it is not defined."""
+        found = self._groups.get((measure, outcome.configuration))
+        return found.numbers.get(outcome.cell) if found else None
+
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.
 

@@ -35,6 +35,7 @@ def test_equal_values_have_equal_intervals(
     run = Run(path)
     results = Results(run)
     (configuration,) = run.configurations
+    outcomes = {outcome.cell: outcome for outcome in configuration.outcomes}
     unchanged = [
         warmup.CellMetrics(
             cell,
@@ -44,7 +45,7 @@ def test_equal_values_have_equal_intervals(
                     metric=m.metric,
                     flow=m.flow,
                     unit=m.unit,
-                    value=results.group(m, configuration).numbers[cell.id],
+                    value=results.number(m, outcomes[cell.id]),
                 )
                 for m in results.select(GOODPUT)
             ),
