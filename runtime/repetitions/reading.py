@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.model.metric_names import request_label
-from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
@@ -358,19 +358,16 @@ def of_result(cell: Cell, result: CellResult) -> CellValues:
         result.result_sha256,
         tuple(cell.bindings.items()),
     )
-    values = (
-        Value(
-            Measure(v.metric, v.flow, v.unit, v.load),
-            outcome,
-            v.value,
-            v.reason,
-            None,
-            v.censored,
-            v.started,
-        )
-        for v in result.metrics
+    return CellValues(outcome, valued(outcome, result.metrics))
+
+
+def valued(outcome: Outcome, metrics: Iterable[MetricValue]) -> tuple[Value, ...]:
+    """Return the values of a cell, from its metrics."""
+    each = ((v, Measure(v.metric, v.flow, v.unit, v.load)) for v in metrics)
+    return tuple(
+        Value(measure, outcome, v.value, v.reason, None, v.censored, v.started)
+        for v, measure in each
     )
-    return CellValues(outcome, tuple(values))
 
 
 def of_results(plan: Plan, results: Iterable[tuple[Cell, CellResult]]) -> Iterator[CellValues]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from fairc.runtime.formatting import SHARE, Scale, decimals_for, scale_for
@@ -29,7 +29,7 @@ class Results:
     of `EVERYWHERE`.
     """
 
-    def __init__(self, run: Run, values: Iterable[Value] | None = None) -> None:
+    def __init__(self, run: Run, values: Sequence[Value] | None = None) -> None:
         self.run, self._given = run, values
 
     @cached_property

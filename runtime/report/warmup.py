@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from fairc.runtime.formatting import Cell, counted, one_line, quantity
-from fairc.runtime.repetitions.reading import Measure, Value
-from fairc.runtime.run.warmup import HALF, TWICE, CellMetrics, revalued
+from fairc.runtime.repetitions.reading import Measure, Value, valued
+from fairc.runtime.run.warmup import HALF, TWICE, revalued
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
 
@@ -28,14 +26,13 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     first = leading(results)
     shown: list[Measure] = [*([first] if first else []), *results.requested]
     measures = list(dict.fromkeys(shown))
+    values: dict[str, list[Value]] = {HALF: [], TWICE: []}
     try:
-        every = [*revalued(run.path)]
+        for cell, factor, found in revalued(run.path):
+            values[factor] += valued(run.outcomes[cell.id], found)
     except StoreError as error:
         raise ReportError(str(error)) from None
-    half, twice = (
-        Results(run, _values(run, (of for of in every if of.factor == factor)))
-        for factor in (HALF, TWICE)
-    )
+    half, twice = (Results(run, values[factor]) for factor in (HALF, TWICE))
     rows: list[tuple[Cell, ...]] = []
     moved = 0
     for configuration in run.configurations:
@@ -81,14 +78,6 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
         ),
         rows=tuple(rows),
     )
-
-
-def _values(run: Run, cells: Iterable[CellMetrics]) -> Iterator[Value]:
-    """Yield the values of the cells, which have all ended, in their order."""
-    for cell, _, values in cells:
-        for v in values:
-            measure, outcome = Measure(v.metric, v.flow, v.unit, v.load), run.outcomes[cell.id]
-            yield Value(measure, outcome, v.value, v.reason, None, v.censored, v.started)
 
 
 def _outside(other: Estimate, own: Estimate) -> bool:

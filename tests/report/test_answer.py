@@ -151,6 +151,8 @@ def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker
     kept = results.group(measure, bad.configurations[0]).values
     full = everything.group(measure, whole.configurations[0]).values
     assert kept == [v for i, v in enumerate(full, 1) if i not in (2, 5)]
+    invalid = results.group(measure, bad.configurations[0])
+    assert (invalid.left_out, len(invalid.members), len(invalid.numbers)) == (2, 8, 7)
     page = html.unescape(build(bad.path)[0].read_text(encoding="utf-8"))
     assert "2 of 8 cells left out" in page
     for reason in ("service rate 4 % below 1 Mbit/s", "CPU at 75 %", "the guest hung"):
