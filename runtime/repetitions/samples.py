@@ -160,7 +160,7 @@ class Group:
 
     @property
     def repeated(self) -> Repeated:
-        """How often its values were repeated; those of a mixture as often as they were."""
+        """How its cells are repeated; those of a mixture a fixed number of times."""
         return FIXED if self.mixed else self.measured.repeated
 
     @cached_property
@@ -224,12 +224,8 @@ def samples(
         keys = (*keys, LOAD)
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
-    each: Iterable[Sample]
-    each = each_sample(measured.outcomes, values, Measure(name, None, unit), where)
-    crowds: Mapping[str, str] = {}
-    if together:
-        each = [*each]
-        crowds = of_indexes(sample.flow for sample in each)
+    each = [*each_sample(measured.outcomes, values, Measure(name, None, unit), where)]
+    crowds = of_indexes(sample.flow for sample in each) if together else {}
     return Samples(name, unit, grouped(measured, name, each, keys, crowds))
 
 
@@ -249,7 +245,7 @@ def grouped(
     found: dict[tuple[str, ...], list[Value]] = {}
     flows: dict[str, set[str]] = {}
     apart = measured.has_own_times(metric)
-    for sample in each:  # of which none is kept: so many would keep the garbage collector busy
+    for sample in each:  # none is kept: of a whole run they would keep the garbage collector busy
         texts = sample.keys
         if crowds:
             texts = {**texts, FLOW: crowds.get(sample.flow, sample.flow)}
