@@ -85,7 +85,7 @@ class Values:
     def remark(self, term: Statistic) -> str:
         """Say what the values of a term leave out; empty if nothing."""
         group = self._group(term)
-        return group.remark(term.metric) if isinstance(group, Group) else ""
+        return group.remark if isinstance(group, Group) else ""
 
     def _group(self, term: Statistic) -> Group | str | None:
         return chosen(term, self._of_metric[term.metric].get(term.cells, {}))

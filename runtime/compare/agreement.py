@@ -66,7 +66,7 @@ def agree(
 
 
 def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> AgreementRow:
-    a, b = (sample.values if sample else [] for sample in (side.first, side.second))
+    a, b = side.values
     left_out = [sample.left_out if sample else 0 for sample in (side.first, side.second)]
     found: Agreement | None = None
     verdict, reason = MISSING, "no valid value in the " + ("second" if a else "first")
@@ -96,5 +96,5 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> AgreementRow:
         shift_low=found.shift.low if found else None,
         shift_high=found.shift.high if found else None,
         margin=found.margin if found else None,
-        words="; ".join(filter(None, (reason, *remarks(metric, side)))),
+        words="; ".join(filter(None, (reason, *remarks(side)))),
     )

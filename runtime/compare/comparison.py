@@ -74,10 +74,23 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The values of a metric for one group, on both sides; None: that side does not have it."""
+    """The values of a metric for one group, on both sides; None: that side does not have it.
+
+    paired: whether they are compared pair by pair.
+    """
 
     first: Group | None
     second: Group | None
+    paired: bool = False
+
+    @property
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """The values that are compared: of pairs all, else those that summaries use."""
+        first, second = (
+            () if group is None else group.values if self.paired else group.used
+            for group in (self.first, self.second)
+        )
+        return first, second
 
     @property
     def present(self) -> Group:
@@ -123,13 +136,10 @@ def compare_groups(
     if mixed := next((group.mixed for group in groups if group.mixed), ""):
         raise Mixture(f"a mixture cannot be tested: {mixed}")
     found: list[tuple[str, str, Side]] = []
-    paired = []
     for a, b in combinations(groups, 2):
-        paired.append(bool(measured.plan.common) or not _cells_of(a).isdisjoint(_cells_of(b)))
-        if not paired[-1]:
-            a, b = a.summarised(measured.repeated), b.summarised(measured.repeated)
-        found.append((name, unit, Side(a, b)))
-    return _compared(found, paired)
+        paired = bool(measured.plan.common) or not _cells_of(a).isdisjoint(_cells_of(b))
+        found.append((name, unit, Side(a, b, paired)))
+    return _compared(found)
 
 
 def _cells_of(group: Group) -> set[str]:
@@ -140,18 +150,16 @@ def _groups(measured: Measurements, metric: str) -> dict[frozenset[tuple[str, st
     if metric not in measured.units:
         return {}
     found = samples(measured, metric, (*measured.axes, FLOW)).groups
-    return {frozenset(s.by.items()): s.summarised(measured.repeated) for s in found}
+    return {frozenset(group.by.items()): group for group in found}
 
 
-def _compared(
-    found: Sequence[tuple[str, str, Side]], paired: Sequence[bool] = ()
-) -> list[ComparisonRow]:
-    """Compare both sides of each. paired: whether pair by pair; by default none is."""
+def _compared(found: Sequence[tuple[str, str, Side]]) -> list[ComparisonRow]:
+    """Compare both sides of each."""
     tested: dict[int, tuple[Sequence[float], Sequence[float]] | Matched] = {}
     for place, (_, _, side) in enumerate(found):
         if side.first and side.second and side.first.values and side.second.values:
-            if not (paired and paired[place]):
-                tested[place] = side.first.values, side.second.values
+            if not side.paired:
+                tested[place] = side.values
             elif (pairs := matched(side.first.by_repetition, side.second.by_repetition)).first:
                 tested[place] = pairs
     results = dict(zip(tested, compare(tested.values()), strict=True))
@@ -163,10 +171,10 @@ def _compared(
 
 def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> ComparisonRow:
     first, second = side.first, side.second
-    a, b = (group.values if group else [] for group in (first, second))
+    a, b = side.values
     verdict, text = _without_values(side) if comparison is None else ("", "")
     words = comparison.text if comparison else text
-    words = "; ".join(filter(None, (words, *remarks(metric, side))))
+    words = "; ".join(filter(None, (words, *remarks(side))))
     shift = comparison.shift if comparison else None
     return ComparisonRow(
         metric=metric,
@@ -191,10 +199,10 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
     )
 
 
-def remarks(metric: str, side: Side) -> Iterator[str]:
-    """Yield what the values of each side leave out. metric: full name."""
+def remarks(side: Side) -> Iterator[str]:
+    """Yield what the values of each side leave out."""
     for name, group in (("first", side.first), ("second", side.second)):
-        if group and (text := group.remark(metric)):
+        if group and (text := group.remark):
             yield f"{name}: {text}"
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.model.metric_names import request_label
-from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
@@ -177,6 +177,11 @@ class Measurements(ABC):
         """When the rates of each flow were measured, over the cells that count."""
         raise NotImplementedError
 
+    def has_own_times(self, metric: str) -> bool:
+        """Return whether a metric is a rate over the flow's own time. metric: full name."""
+        kind = _value(metric)
+        return kind is not None and kind.of_own_time
+
     def unequal_times(
         self, metric: str, configuration: str, flows: Collection[str]
     ) -> Mapping[str, Time]:
@@ -184,10 +189,7 @@ class Measurements(ABC):
 
         metric: full name; there is nothing for one that is no rate over the flow's own time.
         """
-        kind = _value(metric)
-        if kind is None or not kind.of_own_time:
-            return {}
-        if configuration not in self.times:
+        if not self.has_own_times(metric) or configuration not in self.times:
             return {}
         begin_s, until_s = self._window(metric, configuration)
         own = {
@@ -294,12 +296,15 @@ class StoredMeasurements(Measurements):
         )
         finished = {o.cell: o for o in self.outcomes if o.status == "ok"}
         found = []
+        measures: dict[Measure, Measure] = {}  # one for all cells: most values are of few
         for *of, cell, number, reason, protocol, censored, started in rows:
             if (outcome := finished.get(cell)) is not None:
                 known = number is not None and math.isfinite(number)
                 number = number if known else None
                 counts = censored or 0, started or 0
-                found.append(Value(Measure(*of), outcome, number, reason or "", protocol, *counts))
+                measure = Measure(*of)
+                measure = measures.setdefault(measure, measure)
+                found.append(Value(measure, outcome, number, reason or "", protocol, *counts))
         return found
 
 
@@ -353,19 +358,16 @@ def of_result(cell: Cell, result: CellResult) -> CellValues:
         result.result_sha256,
         tuple(cell.bindings.items()),
     )
-    values = (
-        Value(
-            Measure(v.metric, v.flow, v.unit, v.load),
-            outcome,
-            v.value,
-            v.reason,
-            None,
-            v.censored,
-            v.started,
-        )
-        for v in result.metrics
+    return CellValues(outcome, valued(outcome, result.metrics))
+
+
+def valued(outcome: Outcome, metrics: Iterable[MetricValue]) -> tuple[Value, ...]:
+    """Return the values of a cell, from its metrics."""
+    each = ((v, Measure(v.metric, v.flow, v.unit, v.load)) for v in metrics)
+    return tuple(
+        Value(measure, outcome, v.value, v.reason, None, v.censored, v.started)
+        for v, measure in each
     )
-    return CellValues(outcome, tuple(values))
 
 
 def of_results(plan: Plan, results: Iterable[tuple[Cell, CellResult]]) -> Iterator[CellValues]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
-from fairc.dsl.model.names import base
+from fairc.runtime.statistics.estimates import Estimate
 from fairc.runtime.statistics.paired import Matched
-from fairc.runtime.statistics.repeated import Repeated
+from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from . import times
-from .crowds import MOST_FLOWS, mean
+from .crowds import means, of_indexes
 from .mixtures import names_to_add, pools_cells, ticked
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
 from .stationarity import is_level, sentence
@@ -23,8 +24,7 @@ PROTOCOL = "protocol"
 Where = Callable[[Mapping[str, str]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The value of a metric in a cell, and the names that it may be grouped by.
 
     keys: swept names, `repetition`, `load`, `protocol` and `flow` to text, empty where it is of
@@ -61,45 +61,121 @@ def group(samples: Iterable[Sample], names: Sequence[str]) -> dict[tuple[str, ..
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
-    """The values of one group of samples, with the cell of each.
+    """The values of one group of samples, and what is made of them.
 
-    by: axis -> value, None for the flow of a value that is of a whole cell. values: infinite where
-    a cell's is larger than any that was observed. left_out: cells that do not count. omitted: what
-    the values leave out. mixed: why the values are not a sample of one distribution and so have
-    neither interval nor test; empty if they are one.
-    moving: which flows still move, where the values depend on it; empty if none.
-    times: of a rate over the flow's own time: that those of the flows differ; empty if not.
-    bounds: repetition -> between what its value is, where something had not ended (Value.bounds);
-    of a group that has one of each. crowd: the values of each flow, where its values are means of
-    many flows of one index; else empty.
+    measured: where they are from. metric: full name. by: axis -> value, None for the flow of a
+    value that is of a whole cell. members: its values, also of cells that do not count, in the
+    order of the cells.
+    unequal: configuration -> that its flows are measured over different times, as text.
+    singles: the values of each flow, where its members are means of many flows; else empty.
     """
 
+    measured: Measurements
+    metric: str
     by: dict[str, str | None]
-    values: list[float]
-    outcomes: Sequence[Outcome]
-    left_out: int
-    omitted: Omissions
-    mixed: str
-    moving: str
-    bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    times: str = ""
-    crowd: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    members: Sequence[Value]
+    unequal: Mapping[str, str] = field(default_factory=dict)
+    singles: Mapping[str, Sequence[Value]] = field(default_factory=dict)
 
-    def remark(self, metric: str) -> str:
-        """Say what biases the values; empty if nothing does. metric: full name."""
-        return "; ".join(filter(None, (self.omitted.text(metric), self.moving)))
+    @cached_property
+    def values(self) -> list[float]:
+        """Those of cells that count, where they are defined; infinite where one is larger than any
+        that was observed.
+        """
+        return _sizes(self.members)
 
-    def summarised(self, repeats: Repeated) -> Group:
-        """Return the values of one configuration that its summaries use."""
-        n = len(repeats.counted(self.values))
-        return replace(self, values=self.values[:n], outcomes=self.outcomes[:n])
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """The cell of each of the values."""
+        return [v.outcome for v in self.members if v.outcome.counts and v.size is not None]
 
     @property
     def by_repetition(self) -> dict[int, float]:
         """The values by repetition; of a group that has one of each."""
-        return {o.repetition: v for o, v in zip(self.outcomes, self.values, strict=True)}
+        return {o.repetition: value for o, value in zip(self.outcomes, self.values, strict=True)}
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """Cell -> its number, also of cells that do not count; of a group that has one of each."""
+        return {v.outcome.cell: v.number for v in self.members if v.number is not None}
+
+    @property
+    def left_out(self) -> int:
+        """How many cells do not count."""
+        return len({v.outcome.cell for v in self.members if not v.outcome.counts})
+
+    @cached_property
+    def omitted(self) -> Omissions:
+        """What the values leave out."""
+        found = Omissions()
+        for value in self.members:
+            if value.outcome.counts:
+                found.add(value)
+        return found
+
+    @property
+    def bounds(self) -> dict[int, tuple[float, float]]:
+        """Repetition -> between what its value is, where something had not ended (Value.bounds); of
+        a group that has one of each.
+        """
+        return {
+            value.outcome.repetition: between
+            for value in self.members
+            if value.outcome.counts and (between := value.bounds) is not None
+        }
+
+    @property
+    def crowd(self) -> dict[str, list[float]]:
+        """The values of each of the many flows whose means the group's values are; else empty."""
+        return {flow: _sizes(members) for flow, members in self.singles.items()}
+
+    @cached_property
+    def mixed(self) -> str:
+        """Why the values are not a sample of one distribution and so have neither interval nor
+        test; empty if they are one.
+        """
+        return _mixed(self.outcomes, self.measured.axes, self.measured.sampled)
+
+    @property
+    def moving(self) -> str:
+        """Which flows still move, where the values depend on it; empty if none."""
+        if not is_level(self.metric):
+            return ""
+        flow = self.by.get(FLOW)
+        configurations = dict.fromkeys(outcome.configuration for outcome in self.outcomes)
+        return sentence(self.metric, (flow,) if flow else (), configurations, self.measured.moving)
+
+    @property
+    def times(self) -> str:
+        """That the flows are measured over different times; empty if not."""
+        found = (self.unequal.get(outcome.configuration) for outcome in self.outcomes)
+        return next(filter(None, found), "")
+
+    @property
+    def remark(self) -> str:
+        """What biases the values; empty if nothing does."""
+        return "; ".join(filter(None, (self.omitted.text(self.metric), self.moving)))
+
+    @property
+    def repeated(self) -> Repeated:
+        """How its cells are repeated; those of a mixture a fixed number of times."""
+        return FIXED if self.mixed else self.measured.repeated
+
+    @cached_property
+    def used(self) -> Sequence[float]:
+        """The values that its summaries use."""
+        return self.repeated.counted(self.values)
+
+    @cached_property
+    def median(self) -> Estimate:
+        """The median of the values, with its 95 % interval."""
+        return self.repeated.median(self.values)
+
+
+def _sizes(members: Iterable[Value]) -> list[float]:
+    return [v.size for v in members if v.outcome.counts and v.size is not None]
 
 
 def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
@@ -128,7 +204,8 @@ def samples(
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
-    together: whether more than MOST_FLOWS flows of one index are one, by their mean in each cell.
+    together: whether more than MOST_FLOWS flows of one index are one, by their mean in each cell;
+    not where `by` leaves out `flow`.
 
     The loads of one cell are not independent, so they are never in one group: where a metric has a
     value for each of them, `load` is added to `by`, and `where` is asked about each. Without `by`,
@@ -148,76 +225,55 @@ def samples(
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
     each = [*each_sample(measured.outcomes, values, Measure(name, None, unit), where)]
-    unequal, members = _unequal(measured, name, each), dict[str, list[Sample]]()
-    if together:
-        members = _crowds(each)
-        each = _merged(each, members)
-    groups = []
-    for names, of in group(each, keys).items():
-        one = _group(measured, name, keys, unequal, names, of)
-        apart = members.get(one.by.get(FLOW) or "", ())
-        alike = (sample for sample in apart if _but_flow(sample, keys) == _but_flow(of[0], keys))
-        crowd = group(alike, [FLOW])
-        singles = {flow: _values(samples) for (flow,), samples in crowd.items()}
-        groups.append(replace(one, crowd=singles))
-    return Samples(name, unit, groups)
+    crowds = of_indexes(sample.flow for sample in each) if together else {}
+    return Samples(name, unit, grouped(measured, name, each, keys, crowds))
 
 
-def _values(samples: Iterable[Sample]) -> list[float]:
-    return [sample.value for sample in samples if sample.of.size is not None]
+def grouped(
+    measured: Measurements,
+    metric: str,
+    each: Iterable[Sample],
+    keys: Sequence[str],
+    crowds: Mapping[str, str],
+) -> list[Group]:
+    """Return samples of a metric as groups by their values of the keys, in the order in which these
+    first occur.
 
-
-def _but_flow(sample: Sample, keys: Iterable[str]) -> list[str]:
-    return [sample.keys[key] for key in keys if key != FLOW]
-
-
-def _statement(sample: Sample) -> str:
-    """Return the name of a sample's flow without its index; that of a user's flow as it is."""
-    return base(sample.flow) if sample.flow.endswith("]") else sample.flow
-
-
-def _crowds(each: Iterable[Sample]) -> dict[str, list[Sample]]:
-    """Return the samples of flows of one index, by its name, where a cell has more than MOST_FLOWS
-    of them.
+    metric: full name. crowds: flow -> the name of all that are one with it, by their mean in each
+    cell; of a key `flow`.
     """
-    found: dict[str, list[Sample]] = {}
-    for sample in each:
-        if (name := _statement(sample)) != sample.flow:
-            found.setdefault(name, []).append(sample)
-    return {
-        name: samples
-        for name, samples in found.items()
-        if len({sample.flow for sample in samples}) > MOST_FLOWS
-    }
+    found: dict[tuple[str, ...], list[Value]] = {}
+    flows: dict[str, set[str]] = {}
+    apart = measured.has_own_times(metric)
+    for sample in each:  # none is kept: of a whole run they would keep the garbage collector busy
+        texts = sample.keys
+        if crowds:
+            texts = {**texts, FLOW: crowds.get(sample.flow, sample.flow)}
+        found.setdefault(tuple([texts[key] for key in keys]), []).append(sample.of)
+        if apart:
+            flows.setdefault(sample.outcome.configuration, set()).add(sample.flow)
+    unequal = _unequal(measured, metric, flows)
+    groups = []
+    for names, members in found.items():
+        by = {key: text or None for key, text in zip(keys, names, strict=True)}
+        singles: dict[str, list[Value]] = {}
+        name = by.get(FLOW)
+        if crowds and name and any(value.measure.flow != name for value in members):
+            for value in members:
+                singles.setdefault(value.measure.flow or "", []).append(value)
+            members = means(name, members)
+        groups.append(Group(measured, metric, by, members, unequal, singles))
+    return groups
 
 
-def _merged(each: Iterable[Sample], crowds: Collection[str]) -> list[Sample]:
-    """Return the samples with one for all flows of a crowd in each cell, where its first was."""
-    found: dict[tuple[str, ...], list[Sample]] = {}
-    for sample in each:
-        name = _statement(sample) if _statement(sample) in crowds else sample.flow
-        keys = {**sample.keys, FLOW: name}
-        found.setdefault((sample.outcome.cell, *keys.values()), []).append(sample)
-    merged = []
-    for first, *others in found.values():
-        name = _statement(first)
-        if name in crowds and name != first.flow:
-            measure = first.of.measure._replace(flow=name)
-            value = mean(measure, [first.of, *(other.of for other in others)])
-            merged.append(Sample({**first.keys, FLOW: name}, value))
-        else:
-            merged += [first, *others]
-    return merged
-
-
-def _unequal(measured: Measurements, metric: str, each: Iterable[Sample]) -> Mapping[str, str]:
+def _unequal(
+    measured: Measurements, metric: str, flows: Mapping[str, Collection[str]]
+) -> Mapping[str, str]:
     """Say of which configurations the flows are measured over different times. metric: full name.
+    flows: configuration -> its flows.
 
     Of several configurations, each of which has its own times, it says no more than that.
     """
-    flows: dict[str, set[str]] = {}
-    for sample in each:
-        flows.setdefault(sample.outcome.configuration, set()).add(sample.flow)
     own = {c: measured.unequal_times(metric, c, names) for c, names in flows.items()}
     alone = len(own) == 1
     return {c: times.sentence(of, alone=alone) for c, of in own.items() if of}
@@ -229,19 +285,23 @@ def each_sample(
     otherwise: Measure | None = None,
     where: Where | None = None,
 ) -> Iterator[Sample]:
-    """Yield the samples of all cells that `where` chooses; those of a cell that does not count have
-    no value.
+    """Yield the samples of all cells that `where` chooses; those of a cell that does not count are
+    of all that it would have values of.
 
-    otherwise: what a cell that does not count would have values of, where no cell has any.
+    otherwise: what that is where no cell has any.
     """
     for outcome, found in _cells(outcomes, values, otherwise):
         names = {**dict(outcome.bindings), REPETITION: str(outcome.repetition)}
         for value in found:
-            page_load = {LOAD: load_text(value.measure), PROTOCOL: value.protocol or ""}
-            known = {name: text for name, text in page_load.items() if text}
-            flow = {FLOW: value.measure.flow or ""}
-            if where is None or where({**flow, **names, **known}):
-                yield Sample({**flow, **page_load, **names}, value)
+            load, protocol = load_text(value.measure), value.protocol or ""
+            keys = {FLOW: value.measure.flow or "", LOAD: load, PROTOCOL: protocol, **names}
+            if where is None or where(_without_empty(keys)):
+                yield Sample(keys, value)
+
+
+def _without_empty(keys: Mapping[str, str]) -> Mapping[str, str]:
+    """Return keys without those of a page load where there is none."""
+    return {name: text for name, text in keys.items() if text or name not in (LOAD, PROTOCOL)}
 
 
 def load_text(measure: Measure) -> str:
@@ -249,62 +309,33 @@ def load_text(measure: Measure) -> str:
     return "" if measure.load is None else str(measure.load)
 
 
-def _group(
-    measured: Measurements,
-    metric: str,
-    keys: Sequence[str],
-    unequal: Mapping[str, str],
-    names: Sequence[str],
-    members: Sequence[Sample],
-) -> Group:
-    """Return a group. names: its values of the keys. unequal: as of `_unequal`."""
-    valued = [sample for sample in members if sample.of.size is not None]
-    outcomes = [sample.outcome for sample in valued]
-    omitted, bounds = Omissions(), dict[int, tuple[float, float]]()
-    for sample in members:
-        if sample.outcome.counts:
-            omitted.add(sample.of)
-            if (between := sample.of.bounds) is not None:
-                bounds[sample.outcome.repetition] = between
-    moving, by = "", {key: name or None for key, name in zip(keys, names, strict=True)}
-    if is_level(metric):
-        flow = by.get(FLOW)
-        configurations = (outcome.configuration for outcome in outcomes)
-        moving = sentence(metric, (flow,) if flow else (), configurations, measured.moving)
-    return Group(
-        by,
-        [sample.value for sample in valued],
-        outcomes,
-        len({s.outcome.cell for s in members if not s.outcome.counts}),
-        omitted,
-        _mixed(outcomes, measured.axes, measured.sampled),
-        moving,
-        bounds,
-        next((unequal[o.configuration] for o in outcomes if o.configuration in unequal), ""),
-    )
-
-
 def _cells(
     outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure | None
 ) -> Iterator[tuple[Outcome, Sequence[Value]]]:
-    """Yield each cell with its values; one that does not count with what it would have values of.
+    """Yield each cell with its values; one that does not count with all that it would have values
+    of.
 
     otherwise: what that is where no cell has a value.
     """
     of_cell: dict[str, list[Value]] = {}
-    places: dict[str, dict[tuple[Measure, str | None], None]] = {}
     for value in values:
         of_cell.setdefault(value.outcome.cell, []).append(value)
-        place = value.measure, value.protocol
-        places.setdefault(value.outcome.configuration, {})[place] = None
-    every = dict.fromkeys((value.measure, value.protocol) for value in values)
+    places: dict[str, dict[tuple[Measure, str | None], None]] = {}
+    if not all(outcome.counts for outcome in outcomes):
+        for value in values:
+            place = value.measure, value.protocol
+            places.setdefault(value.outcome.configuration, {})[place] = None
+    every = {place: None for of in places.values() for place in of}
     for outcome in outcomes:
         if outcome.counts:
             yield outcome, of_cell.get(outcome.cell, [])
         else:
             default = {(otherwise, None): None} if otherwise else {}
             own = places.get(outcome.configuration) or every or default
-            yield outcome, [Value(measure, outcome, None, "", over) for measure, over in own]
+            known = {
+                (value.measure, value.protocol): value for value in of_cell.get(outcome.cell, ())
+            }
+            yield outcome, [known.get(at) or Value(at[0], outcome, None, "", at[1]) for at in own]
 
 
 def _mixed(outcomes: Sequence[Outcome], axes: Sequence[str], sampled: bool) -> str:

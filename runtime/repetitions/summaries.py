@@ -64,13 +64,13 @@ def summarise(
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     try:
-        summary, of_mixtures = measured.repeated.statistic(stat), FIXED.statistic(stat)
+        FIXED.statistic(stat)
     except KeyError:
         raise UnknownName("statistic", stat, (*STATISTICS, "p90", "p99.9", "...")) from None
     name, unit, groups = samples(measured, metric, by, where, together=together)
     rows = []
     for group in groups:
-        statistic = of_mixtures if group.mixed else summary
+        statistic = group.repeated.statistic(stat)
         row = _row(name, unit, stat, group, statistic(group.values))
         if group.crowd:
             each = [statistic(values).value for values in group.crowd.values()]
@@ -98,5 +98,5 @@ def _row(metric: str, unit: str, stat: str, group: Group, estimate: Estimate) ->
         ci_high=estimate.high,
         reason="; ".join(group.omitted.reasons),
         no_interval=estimate.reason if estimate.low is None else "",
-        remark="; ".join(filter(None, (group.remark(metric), group.times, estimate.remark))),
+        remark="; ".join(filter(None, (group.remark, group.times, estimate.remark))),
     )

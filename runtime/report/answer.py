@@ -23,12 +23,14 @@ from fairc.runtime.formatting import (
 from fairc.runtime.metrics.registry import full_name, presentation, title
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.remarks import merged, without_numbers
-from fairc.runtime.repetitions.stationarity import EVERY, sentence
+from fairc.runtime.repetitions.samples import Group
+from fairc.runtime.repetitions.stationarity import EVERY
 from fairc.runtime.repetitions.times import Time, between_times
+from fairc.runtime.statistics import Estimate
 
 from .protocols import WHY, other_protocol
 from .run import Configuration, Run
-from .summary import EVERYWHERE, Results, Summary, summarise
+from .summary import EVERYWHERE, Results
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3
@@ -86,7 +88,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Row:
     """The entries of one configuration; left_out: its cells that do not count."""
 
     configuration: Configuration
@@ -131,7 +133,7 @@ class Answer:
     """
 
     sentences: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Row, ...]
     scale: str = ""
 
     @property
@@ -169,7 +171,7 @@ def answer(run: Run, results: Results) -> Answer:
     absent = _without_values(run, results)
     measures = _shown(run, results, absent)
     groups = tuple(
-        Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
+        Row(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
     return Answer(tuple(_sentences(run, results, groups, absent)), groups, _scale(run, measures))
@@ -211,7 +213,7 @@ def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Meas
         for m in results.measures
         if presentation(m.metric).always
         and m not in asked
-        and any(results.summary(m, each).n for each in run.configurations)
+        and any(results.group(m, each).values for each in run.configurations)
     ]
     alone = not asked
     for name in EVERYWHERE:
@@ -234,8 +236,9 @@ def _without_values(run: Run, results: Results) -> dict[Measure, str]:
     found = {}
     for measure in results.requested:
         several = len(run.configurations) > 1 and measure.metric not in EVERYWHERE
-        if several and not any(results.summary(measure, c).n for c in run.configurations):
-            reasons = {r for c in run.configurations for r in results.omitted(measure, c).reasons}
+        groups = [results.group(measure, c) for c in run.configurations]
+        if several and not any(group.values for group in groups):
+            reasons = {reason for group in groups for reason in group.omitted.reasons}
             if len(reasons) == 1:
                 found[measure] = reasons.pop()
     return found
@@ -247,55 +250,42 @@ def entries(
     """Return the printed summaries of one configuration; a measure it lacks is left out."""
     found = []
     for measure in measures:
-        summary = results.summary(measure, configuration)
-        omitted = results.omitted(measure, configuration)
-        if not (summary.n or omitted.reasons or results.points(measure, configuration)):
+        group = results.group(measure, configuration)
+        if not (group.values or group.omitted.reasons or group.numbers):
             continue
-        members = results.members(measure)
-        shown = (
-            entry(results, measure, summary)
-            if len(members) == 1
-            else of_flows(results, measure, members, configuration)
-        )
-        if not summary.n:
-            found.append(replace(shown, note="; ".join(omitted.reasons)))
+        shown = of_flows(results, measure, group)
+        if not group.values:
+            found.append(replace(shown, note="; ".join(group.omitted.reasons)))
             continue
         remarks = (
-            _protocol(run, results, measure, configuration),
+            _protocol(run, group),
             _chance(results, measure, configuration),
-            omitted.text(measure.metric),
-            _moving(run, measure, configuration),
+            group.omitted.text(measure.metric),
+            group.moving,
         )
         if presentation(measure.metric).has_sides:
-            shown = replace(shown, aside=dominance(summary, run.sessions))
+            shown = replace(shown, aside=dominance(group.median, group.used, run.sessions))
         if time := _time(run, results, measure, configuration):
             shown = replace(shown, aside="; ".join(filter(None, (shown.aside, time))))
         found.append(replace(shown, remarks=tuple(filter(None, remarks))))
     return tuple(found)
 
 
-def of_flows(
-    results: Results, measure: Measure, members: Sequence[Measure], configuration: Configuration
-) -> Entry:
-    """Return one number for several flows: each cell has the mean of those with a value."""
-    means = results.mean(measure, members)
-    cells = [o.cell for o in configuration.counted]
-    sizes = [v.size for cell in cells if (v := means.get(cell)) and v.size is not None]
-    found = entry(results, measure, summarise(tuple(sizes), results.run.repeated))
-    each = [
-        (member, size) for member in members for _, size in results.sizes(member, configuration)
-    ]
+def of_flows(results: Results, measure: Measure, group: Group) -> Entry:
+    """Return the number of a group; of several flows as one with how many, and between what."""
+    found = entry(results, measure, group)
+    each = [values for values in group.crowd.values() if values]
     if not each:
         return found
     scale, decimals = results.formats[measure.metric]
-    ends = [min(size for _, size in each), max(size for _, size in each)]
+    ends = min(map(min, each)), max(map(max, each))
     low, high = (number(x / scale.factor, decimals) if math.isfinite(x) else INFINITE for x in ends)
-    flows = counted(len({member for member, _ in each}), "flow")
+    flows = counted(len(each), "flow")
     return replace(found, what=f"{found.what} (mean)", aside=f"{flows}: {low} to {high}")
 
 
-def entry(results: Results, measure: Measure, summary: Summary) -> Entry:
-    """Return a summary as the page prints its metric."""
+def entry(results: Results, measure: Measure, group: Group) -> Entry:
+    """Return the median of a group as the page prints its metric."""
     shown_as = presentation(measure.metric)
     scale, decimals = results.formats[measure.metric]
 
@@ -309,21 +299,20 @@ def entry(results: Results, measure: Measure, summary: Summary) -> Entry:
     def value(x: float | None) -> Number | None:
         return None if x is None else Number(shown(x), repr(x))
 
-    note = ""
-    if summary.middle is not None and summary.low is None:
-        if summary.constant:
-            note = f"all {summary.n} values are equal"
-        elif summary.n > 1:
-            values = ", ".join(map(shown, summary.values))
-            note = f"values: {values}"
+    median, note = group.median, ""
+    if median.n > 1 and median.low is None:
+        if min(group.used) == max(group.used):
+            note = f"all {median.n} values are equal"
+        else:
+            note = f"values: {', '.join(map(shown, group.used))}"
     return Entry(
         measure,
         _name(measure),
         scale.unit,
-        value(summary.middle),
-        value(summary.low),
-        value(summary.high),
-        summary.n,
+        value(math.inf if median.is_endless else median.value),
+        value(median.low),
+        value(median.high),
+        median.n,
         note,
     )
 
@@ -334,12 +323,6 @@ def _name(measure: Measure) -> str:
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
     what += bracket + scope
     return what + (f", load {measure.load}" if measure.load is not None else "")
-
-
-def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
-    """Return which flows still move, where the value depends on it."""
-    flows = {measure.flow} if measure.flow else set[str]()
-    return sentence(measure.metric, flows, [configuration.id], run.measured.moving)
 
 
 def _time(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
@@ -357,21 +340,21 @@ def _unequal(
     """Return the times of the flows of a configuration that have a value of a metric, where they
     are not the same.
     """
-    flows = {m.flow for m in results.select(metric) if results.points(m, configuration)}
+    flows = {m.flow for m in results.select(metric) if results.group(m, configuration).numbers}
     return run.measured.unequal_times(metric, configuration.id, {f for f in flows if f})
 
 
-def _protocol(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+def _protocol(run: Run, group: Group) -> str:
     """Return which other version of HTTP a load ran over."""
-    values = (results.value(measure, o) for o in configuration.counted)
-    over = dict.fromkeys(o for v in values if v is not None and (o := other_protocol(run, v)))
+    values = (value for value in group.members if value.outcome.counts)
+    over = dict.fromkeys(other for v in values if (other := other_protocol(run, v)))
     return f"over {listed([*over])}: {WHY}" if over else ""
 
 
 def _chance(results: Results, measure: Measure, configuration: Configuration) -> str:
     """Return what chance alone would give."""
     for floor in results.select(presentation(measure.metric).chance):
-        chance = results.summary(floor, configuration).value
+        chance = results.group(floor, configuration).median.value
         if chance is not None:
             return (
                 f"{number(1 - chance, 3)} by chance alone: Jain's index of a slot if a coin toss"
@@ -380,35 +363,35 @@ def _chance(results: Results, measure: Measure, configuration: Configuration) ->
     return ""
 
 
-def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
+def dominance(median: Estimate, values: Sequence[float], sessions: tuple[str, ...]) -> str:
     """Return who dominates according to a value with sides: below 0 the first session, above 0 the
     second.
 
-    Decided by the interval where there is one, else by the signs of the values.
+    Decided by the interval of the median where there is one, else by the signs of the values.
     """
-    if len(sessions) != 2 or summary.value is None:
+    if len(sessions) != 2 or median.value is None:
         return ""
     first, second = map(one_line, sessions)
-    if summary.low is not None and summary.high is not None:
-        if summary.high < 0:
+    if median.low is not None and median.high is not None:
+        if median.high < 0:
             return f"dominant: {first}"
-        if summary.low > 0:
+        if median.low > 0:
             return f"dominant: {second}"
         return "dominant: neither, the interval contains 0"
     sides = (
-        (first, sum(v < 0 for v in summary.values)),
-        (second, sum(v > 0 for v in summary.values)),
+        (first, sum(v < 0 for v in values)),
+        (second, sum(v > 0 for v in values)),
     )
     parts = [f"{name} in {count}" for name, count in sides if count]
-    if summary.n == 1 and parts:
+    if median.n == 1 and parts:
         return f"dominant: {next(name for name, count in sides if count)}"
     if not parts:
         return "dominant: neither"
-    return f"dominant: {listed(parts)} of {counted(summary.n, 'repetition')}"
+    return f"dominant: {listed(parts)} of {counted(median.n, 'repetition')}"
 
 
 def _sentences(
-    run: Run, results: Results, groups: Sequence[Group], absent: Mapping[Measure, str]
+    run: Run, results: Results, groups: Sequence[Row], absent: Mapping[Measure, str]
 ) -> list[str]:
     """Summarise all configurations in sentences: who dominates how often, how many have no
     result, and what has no value anywhere.
@@ -416,7 +399,7 @@ def _sentences(
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in (m for m in results.measures if presentation(m.metric).has_sides):
-            found = [results.summary(measure, c) for c in run.configurations]
+            found = [results.group(measure, c).median for c in run.configurations]
             if known := [s for s in found if s.value is not None]:
                 sentences.append(_sides(run, measure, known))
     empty = sum(not g.configuration.counted for g in groups)
@@ -444,7 +427,7 @@ def _sentences(
     return sentences
 
 
-def _sides(run: Run, measure: Measure, summaries: Sequence[Summary]) -> str:
+def _sides(run: Run, measure: Measure, summaries: Sequence[Estimate]) -> str:
     symbol = unmarked(measure.metric).rpartition(".")[2]
     first, second = map(one_line, run.sessions)
     if all(s.low is None for s in summaries):

@@ -82,7 +82,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     by = () if few else tested_names(run.plan.figures, run.plan.axes)
     found = []
     for measure in measures if few or by else ():
-        with_values = [c for c in ran if results.summary(measure, c).values]
+        with_values = [c for c in ran if results.group(measure, c).values]
         pairs_ = combinations(with_values, 2)
         found += [(measure, a, b) for a, b in pairs_ if few or _differ_in(a, b) in by]
     if len(found) > MAX_ROWS:
@@ -93,7 +93,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     tested = compare(
         matched(results, m, a, b)
         if common
-        else (results.summary(m, a).values, results.summary(m, b).values)
+        else (results.group(m, a).used, results.group(m, b).used)
         for m, a, b in found
     )
     rows: list[tuple[Cell, ...]] = []
@@ -158,9 +158,7 @@ def _dependence(row: tuple[str, str, Number, str, str]) -> str:
 
 def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
     """Return the values of the repetitions that count in both configurations, in order."""
-    return samples.matched(
-        *({o.repetition: v for o, v in results.sizes(measure, c)} for c in (a, b))
-    )
+    return samples.matched(*(results.group(measure, c).by_repetition for c in (a, b)))
 
 
 def _pairing(tested: Sequence[Comparison]) -> str:
@@ -249,7 +247,7 @@ def _series(
     found: list[tuple[Measure, Configuration, int, Autocorrelation]] = []
     for measure in measures:
         for configuration in ran:
-            values = results.summary(measure, configuration).values
+            values = results.group(measure, configuration).used
             if not all(map(math.isfinite, values)):
                 continue
             result = autocorrelation(values)

@@ -38,7 +38,7 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     return {
         "first": most if any(len(c.outcomes) > most for c in run.configurations) else None,
         "heads": [
-            entry(results, m, results.summary(m, run.configurations[0])).what for m in measures
+            entry(results, m, results.group(m, run.configurations[0])).what for m in measures
         ],
         "units": [results.formats[m.metric][0].unit for m in measures],
         "configurations": found,
@@ -102,7 +102,7 @@ def _configuration(
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
     """Return the first number of a configuration as text, for screen readers."""
     for measure in measures:
-        first = entry(results, measure, results.summary(measure, configuration))
+        first = entry(results, measure, results.group(measure, configuration))
         if first.median:
             unit = f" {first.unit}" if first.unit else ""
             return f"{first.what} {first.median.text}{unit} {first.interval}".rstrip()

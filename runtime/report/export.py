@@ -123,7 +123,7 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
         return
     measures = shown_values(results)
     scales = {m: results.formats[m.metric] for m in measures}
-    names = [entry(results, m, results.summary(m, run.configurations[0])).named for m in measures]
+    names = [entry(results, m, results.group(m, run.configurations[0])).named for m in measures]
     rows: list[Row] = []
     for configuration in run.configurations:
         for o in configuration.outcomes:

@@ -58,7 +58,7 @@ def leading(results: Results) -> Measure | None:
     values.
     """
     every = results.run.configurations
-    asked = [m for m in results.requested if any(results.points(m, c) for c in every)]
+    asked = [m for m in results.requested if any(results.group(m, c).numbers for c in every)]
     for request in results.run.plan.measure[:1]:
         name = full_name(request.label)
         if not any(m.metric == name for m in asked):
@@ -114,6 +114,7 @@ def _as_declared(
 ) -> list[Entry]:
     """Return one number for all flows that one statement declares, in place of each."""
     statements = results.run.statements
+    declared = results.groups(numbers[0].measure.metric, results.run.crowds_above(1))
     groups: dict[Measure, list[Entry]] = {}
     for e in numbers:
         flow = statements.get(e.measure.flow or "", e.measure.flow)
@@ -121,7 +122,7 @@ def _as_declared(
     return [
         members[0]
         if len(members) == 1
-        else of_flows(results, measure, [e.measure for e in members], configuration)
+        else of_flows(results, measure, declared[measure, configuration.id])
         for measure, members in groups.items()
     ]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 from fairc.runtime.formatting import Cell, counted, one_line, quantity
-from fairc.runtime.repetitions.reading import Measure
+from fairc.runtime.repetitions.reading import Measure, Value, valued
 from fairc.runtime.run.warmup import HALF, TWICE, revalued
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
@@ -14,7 +12,7 @@ from .answer import entry
 from .key_figures import leading
 from .run import ReportError, Run
 from .sheet import Sheet
-from .summary import Results, summarise
+from .summary import Results
 
 DASH = "\N{EN DASH}"
 _COLUMNS = ("half", "as specified", "twice")
@@ -28,32 +26,25 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     first = leading(results)
     shown: list[Measure] = [*([first] if first else []), *results.requested]
     measures = list(dict.fromkeys(shown))
-    sizes: dict[tuple[str, str, Measure], dict[str, list[float]]] = {}
+    values: dict[str, list[Value]] = {HALF: [], TWICE: []}
     try:
-        for cell, factor, values in revalued(run.path):
-            for v in values:
-                if v.size is not None:
-                    measure = results.shown(Measure(v.metric, v.flow, v.unit, v.load))
-                    own_sizes = sizes.setdefault((cell.configuration, factor, measure), {})
-                    own_sizes.setdefault(cell.id, []).append(v.size)
+        for cell, factor, found in revalued(run.path):
+            values[factor] += valued(run.outcomes[cell.id], found)
     except StoreError as error:
         raise ReportError(str(error)) from None
-    found = {key: [*map(fmean, own.values())] for key, own in sizes.items()}
+    half, twice = (Results(run, values[factor]) for factor in (HALF, TWICE))
     rows: list[tuple[Cell, ...]] = []
     moved = 0
     for configuration in run.configurations:
         for measure in measures:
-            own = results.summary(measure, configuration)
+            groups = [of.group(measure, configuration) for of in (half, results, twice)]
+            less, own, more = (group.median for group in groups)
             if own.value is None:
                 continue
-            half, twice = (
-                summarise(tuple(found.get((configuration.id, factor, measure), ())), run.repeated)
-                for factor in (HALF, TWICE)
-            )
-            outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
+            outside = [name for name, s in (("half", less), ("twice", more)) if _outside(s, own)]
             moved += bool(outside)
             scale, _ = results.formats[measure.metric]
-            entries = [entry(results, measure, s) for s in (half, own, twice)]
+            entries = [entry(results, measure, group) for group in groups]
             unit = f" ({scale.unit})" if scale.unit else ""
             rows.append(
                 (

@@ -22,7 +22,7 @@ folder of the run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -260,7 +260,7 @@ def _results(run: Measurements, check: Measurements, cells: list[Cell]) -> Itera
         if metric in wanted and side.first and side.second and side.first.values
     ]
     pairs = {
-        place: _values(side)
+        place: side.values
         for place, (_, _, side) in enumerate(both)
         if side.second and side.second.values
     }
@@ -270,7 +270,7 @@ def _results(run: Measurements, check: Measurements, cells: list[Cell]) -> Itera
     spreads = dict(zip(pairs, compared[len(pairs) :], strict=True))
     who = _Dominance(run, check, cells)
     for place, (metric, unit, side) in enumerate(both):
-        first, second = _values(side)
+        first, second = side.values
         verdict, text = _judged(locations.get(place), spreads.get(place))
         if metric == DOMINANCE and verdict != SENSITIVE:
             verdict, text = who.judged(side, verdict, text)
@@ -278,12 +278,7 @@ def _results(run: Measurements, check: Measurements, cells: list[Cell]) -> Itera
         yield Result(metric, unit, side.present.by, verdict, before, after, text)
 
 
-def _values(side: Side) -> tuple[list[float], list[float]]:
-    assert side.first is not None and side.second is not None
-    return side.first.values, side.second.values
-
-
-def _distances(first: list[float], second: list[float]) -> tuple[list[float], list[float]]:
+def _distances(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
     """Return the distance of each value from the median of all."""
     middle = median([*first, *second]).value
     assert middle is not None

@@ -39,6 +39,13 @@ class Estimate:
     ceiling: float | None = None
 
     @property
+    def is_endless(self) -> bool:
+        """Whether it is larger than any value that was observed: of a quantile of values, none of
+        which may be anything.
+        """
+        return self.n > 0 and self.value is None
+
+    @property
     def ends(self) -> tuple[float | None, float | None]:
         """The ends of the interval, None where it is open or there is none."""
         return (

@@ -26,34 +26,14 @@ from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
 from fairc.runtime.report.build import build
 from fairc.runtime.report.key_figures import basis, leading, tiles
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results, summarise
+from fairc.runtime.report.summary import Results
+from fairc.runtime.statistics import median
 
 pytestmark = pytest.mark.usefixtures("without_drawing")
 GOODPUT = "goodput"
 F = "fairness.F"
 
 Maker = Callable[..., Path]
-
-
-@pytest.mark.parametrize(
-    ("values", "median", "interval"),
-    [
-        ((), None, None),
-        ((1.0, 5.0), 3.0, None),
-        ((1.0, 2.0, 3.0, 4.0, 5.0), 3.0, None),
-        ((6.0, 1.0, 5.0, 2.0, 4.0, 3.0), 3.5, (1.0, 6.0)),
-        # Le Boudec's table: n = 10 takes the 2nd and 9th, n = 30 the 10th and 21st.
-        (tuple(map(float, range(1, 11))), 5.5, (2.0, 9.0)),
-        (tuple(map(float, range(1, 31))), 15.5, (10.0, 21.0)),
-        ((2.0,) * 8, 2.0, None),
-    ],
-)
-def test_median_and_its_interval(
-    values: tuple[float, ...], median: float | None, interval: tuple[float, float] | None
-) -> None:
-    summary = summarise(values)
-    assert summary.value == median
-    assert (summary.low, summary.high) == (interval or (None, None))
 
 
 def test_the_page_has_the_numbers_of_the_tables(make_run: Maker) -> None:
@@ -168,9 +148,11 @@ def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker
     assert {e.n for e in group.entries} == {6}
     results, everything = Results(bad), Results(whole)
     measure = results.select(F)[0]
-    kept = results.summary(measure, bad.configurations[0]).values
-    full = everything.summary(measure, whole.configurations[0]).values
-    assert kept == tuple(v for i, v in enumerate(full, 1) if i not in (2, 5))
+    kept = results.group(measure, bad.configurations[0]).values
+    full = everything.group(measure, whole.configurations[0]).values
+    assert kept == [v for i, v in enumerate(full, 1) if i not in (2, 5)]
+    invalid = results.group(measure, bad.configurations[0])
+    assert (invalid.left_out, len(invalid.members), len(invalid.numbers)) == (2, 8, 7)
     page = html.unescape(build(bad.path)[0].read_text(encoding="utf-8"))
     assert "2 of 8 cells left out" in page
     for reason in ("service rate 4 % below 1 Mbit/s", "CPU at 75 %", "the guest hung"):
@@ -344,7 +326,7 @@ def test_no_cell_counts(make_run: Maker) -> None:
     ],
 )
 def test_dominant_side(values: tuple[float, ...], words: str) -> None:
-    assert dominance(summarise(values), ("a", "b")) == words
+    assert dominance(median(values), values, ("a", "b")) == words
 
 
 @pytest.mark.full

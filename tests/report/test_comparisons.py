@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fairc.runtime.formatting import Number, count
 from fairc.runtime.report.build import build
 from fairc.runtime.report.comparisons import MAX_CONFIGURATIONS, comparisons, matched
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import Results, summarise
+from fairc.runtime.report.summary import Results
 
 pytestmark = pytest.mark.usefixtures("without_drawing")
 Maker = Callable[..., Path]
@@ -23,7 +24,12 @@ def results_of(path: Path, *of_configurations: tuple[float, ...]) -> tuple[Run, 
     results = Results(run)
     for configuration, values in zip(run.configurations, of_configurations, strict=True):
         for measure in results.measures:
-            results._summaries[measure, configuration.id] = summarise(values)
+            group = results.group(measure, configuration)
+            members = [
+                value._replace(number=number)
+                for value, number in zip(group.members, values, strict=True)
+            ]
+            results._groups[measure, configuration.id] = replace(group, members=members)
     return run, results
 
 
@@ -75,7 +81,11 @@ def test_repetitions_that_count_in_one_configuration_only_are_no_pair(make_run: 
     results = Results(run)
     (measure, *_), (a, b) = results.measures, run.configurations
     pairs = matched(results, measure, a, b)
-    at = {(c.id, o.repetition): v for c in (a, b) for o, v in results.points(measure, c)}
+    at = {
+        (c.id, o.repetition): results.group(measure, c).numbers[o.cell]
+        for c in (a, b)
+        for o in c.counted
+    }
     kept = [1, 3, 4, 6, 7]
     assert list(pairs.first) == [at[a.id, r] for r in kept]
     assert list(pairs.second) == [at[b.id, r] for r in kept]

@@ -116,8 +116,7 @@ def test_spectra_are_what_a_report_of_them_begins_with(make_run: Maker) -> None:
 def test_whether_it_is_inside_is_said_in_words(make_run: Maker) -> None:
     of = subject(make_run, inside=0.0)
     (measure,) = of.results.select("deviations.inside")
-    summary = of.results.summary(measure, of.run.configurations[0])
-    found = entry(of.results, measure, summary)
+    found = entry(of.results, measure, of.results.group(measure, of.run.configurations[0]))
     assert found.median is not None
     assert (found.median.text, float(found.median.exact)) == ("no", 0.0)
 

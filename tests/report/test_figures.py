@@ -92,9 +92,9 @@ def test_many_configurations_show_a_few_and_say_which(make_run: Maker) -> None:
     subject = subject_of(make_run(sweep={"loss": losses}, repeat=2, duration_s=2.0))
     results = subject.results
     measure = results.select(F)[0]
-    medians = [results.summary(measure, c).value for c in subject.run.configurations]
+    medians = [results.group(measure, c).median.value for c in subject.run.configurations]
     known = [m for m in medians if m is not None]
-    shown = [results.summary(measure, c).value for c in subject.shown]
+    shown = [results.group(measure, c).median.value for c in subject.shown]
     assert len(subject.shown) == 3
     assert {min(known), max(known)} <= set(shown)
     assert "those of 14 with the smallest, the middle and the largest" in subject.choice
@@ -105,10 +105,7 @@ def test_one_repetition_is_named(make_run: Maker) -> None:
     configuration = subject.shown[0]
     chosen = subject.results.representative(configuration)
     assert chosen is not None
-    values = {
-        o.repetition: v
-        for o, v in subject.results.points(subject.results.select(F)[0], configuration)
-    }
+    values = subject.results.group(subject.results.select(F)[0], configuration).by_repetition
     assert values[chosen[0].repetition] == sorted(values.values())[2]
     drawing = window.KIND.make(subject, None)
     assert f"repetition {chosen[0].repetition}, the one whose" in drawing.caption

@@ -7,14 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from fairc.runtime.repetitions.crowds import MOST_FLOWS
+from fairc.runtime.repetitions.samples import samples
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.figures.chart import Axis, Chart, Panel
 from fairc.runtime.report.figures.marks import Line
 from fairc.runtime.report.figures.style import paper_style
+from fairc.runtime.report.run import Run
+from fairc.runtime.report.summary import Results
 
 Maker = Callable[..., Path]
+GOODPUT = "goodput"
 
 MANY = tuple(f"light-{i}" for i in range(1, 14))
 
@@ -53,18 +58,36 @@ def test_a_table_has_one_column_with_the_spread(report: _Report) -> None:
     assert [e.what for e in found.columns] == ["goodput of heavy", "goodput of light (mean)"]
     light = found.columns[1]
     (configuration, *_) = run.configurations
-    own = [m for m in results.each("goodput") if m.flow in MANY]
+    own = [m for m in results.each(GOODPUT) if m.flow in MANY]
     outcome = configuration.counted[0]
-    numbers = [results.number(m, outcome) or 0.0 for m in own]
-    mean = results.number(light.measure, outcome)
-    assert mean == pytest.approx(sum(numbers) / len(MANY))
+    group = results.group(light.measure, configuration)
+    assert {*group.crowd} == {m.flow for m in own} == {*MANY}
+    numbers = [values[0] for values in group.crowd.values()]
+    assert group.numbers[outcome.cell] == pytest.approx(sum(numbers) / len(MANY))
     entry = found.groups[0].entry(light.measure)
     assert entry is not None
     assert entry.aside.startswith("13 flows: ")
-    every = [v for m in own for _, v in results.sizes(m, configuration)]
+    every = [v for values in group.crowd.values() for v in values]
     low, high = entry.aside.removeprefix("13 flows: ").split(" to ")
     assert float(low) * 1e6 == pytest.approx(min(every), rel=0.1)
     assert float(high) * 1e6 == pytest.approx(max(every), rel=0.1)
+
+
+def test_the_page_has_the_groups_of_a_table(make_run: Maker) -> None:
+    flows = ("heavy", *(f"light[{i}]" for i in range(1, MOST_FLOWS + 2)))
+    bad = {(0, 2): ("ok", "invalid", ["x"]), (1, 5): ("failed", None, ["x"])}
+    path = make_run(
+        flows=flows, sweep={"n": ("1", "2")}, bad=bad, fairness=False, repeat=7, duration_s=1.0
+    )
+    results = Results(run := Run(path))
+    _, _, groups = samples(run.measured, GOODPUT, together=True)
+    shown = [results.group(m, c) for c in run.configurations for m in results.select(GOODPUT)]
+    assert [group.by["flow"] for group in groups] == ["heavy", "light"] * 2
+    for of_page, of_table in zip(shown, groups, strict=True):
+        assert len(of_page.values) == 6
+        assert of_page.values == of_table.values
+        assert of_page.median == of_table.median
+        assert (of_page.crowd, of_page.left_out) == (of_table.crowd, of_table.left_out)
 
 
 def test_figures_over_time_have_one_line_with_a_band(report: _Report) -> None:

@@ -60,9 +60,9 @@ def test_equal_values_have_equal_intervals(
         assert row[2] == row[4] == row[6]
         assert isinstance(row[4], tuple)
         low, high = row[4]
-        summary = results.summary(measure, configuration)
-        assert [float(low.exact), float(high.exact)] == [summary.low, summary.high]
-        values = sorted(summary.values)
-        assert (summary.low, summary.high) == (
+        group = results.group(measure, configuration)
+        median, values = group.median, sorted(group.used)
+        assert [float(low.exact), float(high.exact)] == [median.low, median.high]
+        assert (median.low, median.high) == (
             (values[1], values[10]) if ranged else (values[2], values[9])
         )

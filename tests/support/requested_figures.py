@@ -84,8 +84,7 @@ def values_of(subject: Subject, metric: str, **keys: str) -> dict[str | None, li
             value
             for c in subject.run.configurations
             if all(dict(c.bindings)[k] == v for k, v in keys.items())
-            for outcome, value in subject.results.points(measure, c)
-            if outcome.counts
+            for value in subject.results.group(measure, c).values
         ]
         for measure in subject.results.select(metric)
     }

@@ -6,6 +6,7 @@ from fairc.dsl.model.metric_names import unmarked
 from fairc.runtime.formatting import number, one_line
 from fairc.runtime.metrics.fairness import JAIN_SESSION, JAIN_SLOTS, F
 from fairc.runtime.repetitions.reading import Measure
+from fairc.runtime.repetitions.samples import Group
 from fairc.runtime.report.run import Configuration
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
@@ -28,14 +29,14 @@ def by_default(subject: Subject) -> Drawing:
     every = subject.run.configurations
     chosen = every if len(every) <= MAX_ROWS else subject.shown
     found = [
-        (m, [c for c in chosen if results.points(m, c)])
+        (m, [c for c in chosen if results.group(m, c).numbers])
         for m in sorted(measures, key=lambda m: kinds.index(unmarked(m.metric)))
         if unmarked(m.metric) == F.name or not m.flow
     ]
     found = [(measure, configurations) for measure, configurations in found if configurations]
     if not found:
         raise NothingToDraw("no fairness was measured")
-    left_out = any(not o.counts for m, cs in found for c in cs for o, _ in results.points(m, c))
+    left_out = any(_numbers(results.group(m, c), counts=False) for m, cs in found for c in cs)
     sides = (
         f" F below 0: {one_line(sessions[0])} dominates; above 0: {one_line(sessions[1])}."
         if len(sessions) == 2
@@ -43,7 +44,7 @@ def by_default(subject: Subject) -> Drawing:
     )
     values = [
         f"{m.metric}{' with ' + c.label if c.bindings else ''}: "
-        + ", ".join(number(v, 3) for o, v in results.points(m, c) if o.counts)
+        + ", ".join(number(v, 3) for v in _numbers(results.group(m, c)))
         for m, configurations in found
         for c in configurations[:4]
     ]
@@ -92,24 +93,28 @@ def _strip(
     subject: Subject, measure: Measure, configuration: Configuration, y: float, half: float
 ) -> list[Mark]:
     """Return the values of a configuration, their median and its interval around a height."""
-    points = subject.results.points(measure, configuration)
-    summary = subject.results.summary(measure, configuration)
-    counted = [value for outcome, value in points if outcome.counts]
-    left_out = [value for outcome, value in points if not outcome.counts]
+    group = subject.results.group(measure, configuration)
+    median, counted, left_out = group.median, _numbers(group), _numbers(group, counts=False)
     upright = [y - half, y + half]
     marks: list[Mark] = []
     if unmarked(measure.metric) == F.name:
         marks.append(Line([0, 0], upright, MUTED, width=0.8))
-    if summary.low is not None and summary.high is not None:
-        marks.append(Line([summary.low, summary.high], [y, y], INK, width=0.9))
-    if summary.value is not None:
-        marks.append(Line([summary.value] * 2, upright, INK, width=1.6))
+    if median.low is not None and median.high is not None:
+        marks.append(Line([median.low, median.high], [y, y], INK, width=0.9))
+    if median.value is not None:
+        marks.append(Line([median.value] * 2, upright, INK, width=1.6))
     # Repetitions are set apart in order, so that equal values are all seen.
     step = 1.2 * half / max(len(counted) - 1, 1)
     heights = [y - 0.6 * half + i * step for i in range(len(counted))]
     marks.append(dots(counted, heights, SERIES[0], "o", 3.2, edge=0, alpha=0.75))
     marks.append(dots(left_out, [y] * len(left_out), LIMIT, "x", 3.4))
     return marks
+
+
+def _numbers(group: Group, *, counts: bool = True) -> list[float]:
+    """Return the numbers of the cells that count, or of those that do not."""
+    own = (value for value in group.members if value.outcome.counts is counts)
+    return [value.number for value in own if value.number is not None]
 
 
 KIND = FigureKind(

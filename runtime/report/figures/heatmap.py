@@ -107,7 +107,7 @@ def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
         tiles: dict[Place, Tile] = {}
         for place, members in query.groups(axes, found):
             e = sums(members)
-            if sums.is_endless(members) and e.value is None:
+            if sums.is_endless(e):
                 tiles[place[0], place[1]] = Tile(inf, e.n, of=only(members))
             elif e.value is not None:
                 side = (e.value > 0) - (e.value < 0) if signed else 0

@@ -72,7 +72,7 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
             key: [
                 axis.places[value]
                 for (value,), at in query.groups(x, members)
-                if sums.is_endless(at)
+                if sums.is_endless(sums(at))
             ]
             for key, members in query.groups((*facet, *by))
         }

@@ -53,7 +53,7 @@ def by_default(subject: Subject) -> Sheet:
         s.value
         for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
         for c in run.configurations
-        if (s := results.summary(m, c)).value is not None
+        if (s := results.group(m, c).median).value is not None
     ]
     digits = decimals_for(medians)
     own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
@@ -133,8 +133,8 @@ def _shown(
     """Return a median and its interval; an interval that is not there is empty."""
     if measure is None:
         return "", ""
-    found = results.summary(measure, configuration)
-    if found.middle == math.inf:
+    found = results.group(measure, configuration).median
+    if found.is_endless:
         return Number(INFINITE, repr(math.inf)), ""
     if found.value is None:
         return "-", ""

@@ -34,7 +34,6 @@ from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.protocols import sentences
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
-from fairc.runtime.report.summary import is_endless
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
@@ -372,7 +371,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         omitted.add(sample.of)
         if sample.of.number is not None or (endless and sample.of.size is not None):
             keys = {SUBFLOW: path, **sample.keys, FLOW: shown, USERS: users}
-            samples.append(replace(sample, keys=keys))
+            samples.append(sample._replace(keys=keys))
         elif sample.of.size is not None:
             gaps.append(Gap(_place(sample.outcome, load), ENDLESS))
         if sample.of.size is not None:
@@ -526,11 +525,9 @@ class Summing:
             return replace(found, low=None, high=None, reason=reason)
         return found
 
-    def is_endless(self, samples: Sequence[Sample]) -> bool:
-        """Whether the median over the cells is larger than any value that was observed."""
-        if self.query.estimated is not None or self.what != "median":
-            return False
-        return is_endless(replicates(samples))
+    def is_endless(self, estimate: Estimate) -> bool:
+        """Whether it is a median over cells that is larger than any value that was observed."""
+        return self.query.estimated is None and self.what == "median" and estimate.is_endless
 
     def of(self, values: Sequence[float], *, mixed: bool = False) -> Estimate:
         """Return the estimate over independent values; mixed: they are of several
