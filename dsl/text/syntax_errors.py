@@ -128,8 +128,10 @@ MISSHAPEN = {
         (r"=\s*\{", "several values are a list in brackets: `[a, b]`"),
         (
             r"\bat\s+[\w.]+\s+for",
-            "values for a while are `every 1h from 3s for 500ms { rate = 1Mbit/s }`; a link that is"
-            " down: `down from 3s to 3.5s`",
+            (
+                "values for a while are `every 1h from 3s for 500ms { rate = 1Mbit/s }`; a link"
+                " that is down: `down from 3s to 3.5s`"
+            ),
         ),
         (r"\bsweep\s*\{\s*\w+\s+in", "what is swept is set: `sweep { n = 1..4 }`"),
     )
