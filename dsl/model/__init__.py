@@ -57,13 +57,13 @@ if TYPE_CHECKING:
 __getattr__ = on_demand(
     __name__,
     {
-        "flows": "Flow Multipath Stack Transport Trip",
-        "links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
+        ".flows": "Flow Multipath Stack Transport Trip",
+        ".links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
-        "network": "Link Network Node Proxies Tunnel",
-        "requests": "Input MetricRequest",
-        "scenarios": "Configuration Count Scenario",
-        "workloads": "Distribution Page Path Refusal SimpleWorkload Workload",
+        ".network": "Link Network Node Proxies Tunnel",
+        ".requests": "Input MetricRequest",
+        ".scenarios": "Configuration Count Scenario",
+        ".workloads": "Distribution Page Path Refusal SimpleWorkload Workload",
     },
 )
 """Plans hold its requests alone."""

@@ -26,8 +26,8 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import Packets
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
 from .base import Metric, Value, per_flow
 

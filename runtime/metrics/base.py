@@ -12,8 +12,8 @@ from typing import Literal
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Trace
 
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
 

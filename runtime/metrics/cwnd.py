@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 
 from .base import Course, Distribution, Metric, Presentation, Value
 from .distribution import percentile_values, percentiles

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.series import Curve
+from fairc.runtime.measurement.curves import Curve
 
 from .base import Distribution, Value
 

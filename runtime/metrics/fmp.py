@@ -44,8 +44,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 from fairc.runtime.measurement.slots import edges
 
 from .base import Metric, Value

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
 from .base import Metric, Presentation, Value
 from .distribution import curves_of, percentile_values, percentiles, stored

@@ -21,8 +21,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 
 from .base import Course, Metric, Presentation, Value, inactive, window
 from .groups import rates

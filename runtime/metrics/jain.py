@@ -26,8 +26,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Trace
 
 from .base import Course, Distribution, Metric, Presentation, Value, window
 from .distribution import distribution, percentile_values, percentiles

@@ -23,8 +23,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
 from .base import Metric, Value
 from .distribution import curves_of, percentile_values, percentiles, stored

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
 from .base import UNSEEN, Metric, Value, per_flow
 from .distribution import curves_of, percentile_values, percentiles, stored

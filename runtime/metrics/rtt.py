@@ -39,8 +39,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest, Subflow
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Floats, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats, Trace
 
 from .base import Course, Metric, Value, per_flow
 from .distribution import curves_of, percentile_values, percentiles, stored

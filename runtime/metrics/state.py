@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import STATES
-from fairc.runtime.measurement.series import Floats
 
 from .base import Course, Metric, Value, per_flow
 

@@ -34,8 +34,8 @@ import numpy as np
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 from fairc.runtime.statistics.series import Stationarity, kpss
 
 from .base import Metric, Value

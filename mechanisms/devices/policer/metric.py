@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 from fairc.runtime.metrics.base import Metric, Presentation, Value, per_flow
 
 from .record import PolicerRecord, buckets_of, policers_of, unexposed_losses
