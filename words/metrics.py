@@ -461,11 +461,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
         ),
-        *(
-            one
-            for each in mechanisms.load("devices", "declaration")
-            for one in getattr(each, "METRICS", ())
-        ),
+        *(each.ENTRY for each in mechanisms.load("devices", "metric_entry")),
         _metric(
             "convergence_time",
             "s",

@@ -250,7 +250,6 @@ DECLARATION = DeviceEntry(
     does="sieve",
     is_done="sieved",
 )
-METRICS = ()
 '''
 DEVICE_LOWERING = '''"""`sieve` as a part of the plan."""
 
