@@ -6,8 +6,8 @@ bottleneck, `qlog` checks what a QUIC server traced, `selection` says which pack
 `slots` apportions bytes to time, `loads` says what is known of a page load, and `arrivals` when its
 data came, the `record.py` of a workload reads what only its ends write, and so does that of a
 device (`devices` has what is asked of it), `tunnels` reads what their ends say; `record` holds all
-of it, put together by `loading`; `results` are what metrics say of it, with their `curves`; `series`
-and `pages` are kept.
+of it, put together by `loading`; `results` and `curves` are what metrics say of it; `series` and
+`pages` are kept.
 """
 
 from typing import TYPE_CHECKING

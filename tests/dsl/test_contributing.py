@@ -110,9 +110,9 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, window
+from .base import Metric, declared, window
 
-VOLUME = Value("volume", "B", "bytes received")
+VOLUME = declared("volume", "bytes received")
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
