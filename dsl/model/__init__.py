@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from .workloads import Page as Page
     from .workloads import Path as Path
     from .workloads import Refusal as Refusal
-    from .workloads import SimpleWorkload as SimpleWorkload
     from .workloads import Workload as Workload
 
 __getattr__ = on_demand(
@@ -63,7 +62,7 @@ __getattr__ = on_demand(
         ".network": "Link Network Node Proxies Tunnel",
         ".requests": "Input MetricRequest",
         ".scenarios": "Configuration Count Scenario",
-        ".workloads": "Distribution Page Path Refusal SimpleWorkload Workload",
+        ".workloads": "Distribution Page Path Refusal Workload",
     },
 )
 """Plans hold its requests alone."""

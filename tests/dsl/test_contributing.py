@@ -177,13 +177,13 @@ WORKLOAD = '''"""Declaration of `parcel`."""
 
 from __future__ import annotations
 
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 
 from .cell import Parcel
 
 DECLARATION = WorkloadEntry(
-    name="parcel", summary="50 kB", parameters=(), build=lambda use: SimpleWorkload(Parcel())
+    name="parcel", summary="50 kB", parameters=(), build=lambda use: Workload(Parcel())
 )
 '''
 WORKLOAD_PART = '''"""The part of a plan that is `parcel`."""
