@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __getattr__ = on_demand(
     __name__,
     {
-        "compilation": "Compilation compile",
-        "emission": "emit",
-        "plan": "Cell Plan",
+        ".compilation": "Compilation compile",
+        ".emission": "emit",
+        ".plan": "Cell Plan",
     },
 )
 """The plan in it is what the words are lowered to."""

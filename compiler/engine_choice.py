@@ -157,20 +157,21 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
 
 
 def _of_flow(flow: Flow | model.Flow, line: int) -> Iterator[Requirement]:
-    who, programs = f"flow `{flow.declared or flow.name}`", flow.workload.programs
+    who = f"flow `{flow.declared or flow.name}`"
+    workload = flow.workload if isinstance(flow, Flow) else flow.workload.part
     if flow.cca_object is not None:
         yield Requirement(who, line, BPF)
     if flow.cca_module is not None:
         yield Requirement(who, line, MODULE)
-    if flow.image is not None and flow.workload.own_code is None:
+    if flow.image is not None and workload.own_code is None:
         yield Requirement(who, line, IMAGE, flow.image)
-    if BROWSER_PROGRAM in programs:
+    if BROWSER_PROGRAM in workload.programs:
         yield Requirement(who, line, BROWSER)
     if flow.transport in KERNEL and flow.cca_parameters:
         yield Requirement(who, line, PARAMETERS)
-    if flow.workload.own_code is not None:
+    if workload.own_code is not None:
         yield Requirement(who, line, OWN_CODE)
-    if flow.workload.spins(flow.transport):
+    if workload.spins(flow.transport):
         yield Requirement(who, line, SPINNING)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)

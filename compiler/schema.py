@@ -7,11 +7,14 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from fairc.mechanisms import register
+
 from .plan import PLAN_VERSION, Cell, Plan
 
 
 def schema() -> str:
     """Return the JSON Schema: `Plan` for plan.json, `Cell` for each line of cells.jsonl."""
+    register()
     both: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
         (kind.__name__, "validation", TypeAdapter(kind)) for kind in (Plan, Cell)
     ]

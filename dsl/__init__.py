@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 __getattr__ = on_demand(
     __name__,
     {
-        "core.diagnostics": "CompileError Diagnostic Diagnostics Label Severity",
-        "core.render": "render_concise render_full render_github render_json runnable",
-        "core.source": "Source Span",
-        "grid.conditions": "condition",
-        "loading": "in_common load load_all",
-        "text.reading": "SIZE_LIMIT decoded read",
+        ".core.diagnostics": "CompileError Diagnostic Diagnostics Label Severity",
+        ".core.render": "render_concise render_full render_github render_json runnable",
+        ".core.source": "Source Span",
+        ".grid.conditions": "condition",
+        ".loading": "in_common load load_all",
+        ".text.reading": "SIZE_LIMIT decoded read",
     },
 )
 """Who reads results needs the model of a checked experiment, and nothing that reads text."""

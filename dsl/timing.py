@@ -43,7 +43,7 @@ def check_end(flows: Sequence[model.Flow], timing: Timing) -> None:
                         "endless",
                         f"the flow `{flow.name}` never ends, and neither does the cell",
                         flow.span,
-                        note=f"`{flow.workload.kind}` sends for as long as the flow lasts",
+                        note=f"`{flow.workload.part.kind}` sends for as long as the flow lasts",
                         help="give the experiment a `duration`, or the flow a `stop`",
                     )
     for flow in flows:

@@ -13,7 +13,6 @@ matplotlib for it.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fairc import __version__ as __version__
@@ -81,8 +80,8 @@ if TYPE_CHECKING:
     from fairc.mechanisms.devices.pep.cell import Pep as Pep
     from fairc.mechanisms.devices.policer.cell import Policer as Policer
     from fairc.mechanisms.devices.policer.decisions import policed as _policed_packets
+    from fairc.runtime.measurement.curves import Curve as Curve
     from fairc.runtime.measurement.results import MetricValue as MetricValue
-    from fairc.runtime.measurement.series import Curve as Curve
     from fairc.runtime.metrics.base import (
         Metric as Metric,
         Presentation as Presentation,
@@ -175,8 +174,8 @@ _PLACES = {
     "fairc.compiler.targets": "Target",
     # Metrics: a cell as it was measured, and values.
     "fairc.runtime.measurement": "FlowRecord Measurement headers pcap round_trips",
+    "fairc.runtime.measurement.curves": "Curve",
     "fairc.runtime.measurement.results": "MetricValue",
-    "fairc.runtime.measurement.series": "Curve",
     "fairc.runtime.metrics.base": "Metric Presentation Value window:seconds_measured",
     # Figures: samples, marks, panels, captions.
     "fairc.runtime.formatting": "counted",
@@ -212,7 +211,8 @@ if not TYPE_CHECKING:  # a type checker would take any name from it
         if name not in MODULES:
             raise AttributeError(f"`{name}` is not in the interface of fairc")
         module, own = MODULES[name]
-        found = globals()[name] = getattr(import_module(module), own)
+        # As `from module import own` does: some of the names are modules of a package.
+        found = globals()[name] = getattr(__import__(module, fromlist=[own]), own)
         return found
 
     def __dir__() -> list[str]:

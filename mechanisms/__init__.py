@@ -1,6 +1,7 @@
 """Mechanisms: a folder each, and the one list of them.
 
     FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
+    FAMILY/NAME/metric_entry.py `ENTRY`: the metric that exists only because of it
     FAMILY/NAME/lowering.py     how that becomes a part of the plan, where the network decides it
     FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
                                 it imports the standard library and `fairc.cell` alone
@@ -8,7 +9,7 @@
     FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
     FAMILY/NAME/check.py        whether it did what was planned, besides what is checked of all
     FAMILY/NAME/table.py        the table of what it did over time
-    FAMILY/NAME/metric.py       the metric that exists only because of it
+    FAMILY/NAME/metric.py       how that metric is computed
     FAMILY/NAME/figure.py       its figure
 
 The rest of the program names none of them: it goes through the registry of a family. A file is

@@ -66,7 +66,7 @@ def at_sender(value: str, paths: Sequence[FlowPath]) -> str:
 
 def round_trips(value: str, paths: Sequence[FlowPath]) -> str:
     """Of round trips of packets: pings come back over UDP, too, and say when they were sent."""
-    if value == "base" or any(path.flow.workload.planned.echoes for path in paths):
+    if value == "base" or any(path.flow.workload.part.echoes for path in paths):
         return ""
     return at_sender(value, paths)
 
@@ -114,7 +114,7 @@ def of_pairs(value: str, paths: Sequence[FlowPath]) -> str:
 
 def fair_product(value: str, paths: Sequence[FlowPath]) -> str:
     """Of a product of shares of a fair one, which flows do not have that adapt to what they get."""
-    unknown = [p for p in paths if p.flow.workload.planned.adapts]
+    unknown = [p for p in paths if p.flow.workload.part.adapts]
     if value != "product" or not unknown:
         return ""
     names = _ticked([label_of(path.flow) for path in unknown])
@@ -130,7 +130,7 @@ def own_stack(value: str, paths: Sequence[FlowPath]) -> str:
 def start_up(value: str, paths: Sequence[FlowPath]) -> str:
     """Of the start of a video, and of a congestion window."""
     if not value:
-        plays = any(path.flow.workload.planned.records == "videos" for path in paths)
+        plays = any(path.flow.workload.part.records == "videos" for path in paths)
         return "" if plays else "no flow plays a video; slow start has `startup.time`"
     if all(path.flow.transport == "udp" for path in paths):
         return "a flow over UDP has no window"

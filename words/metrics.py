@@ -67,7 +67,7 @@ def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
 
 
 def _records(kind: str) -> Callable[[Sequence[Flow]], bool]:
-    return _any(lambda flow: flow.workload.planned.records == kind)
+    return _any(lambda flow: flow.workload.part.records == kind)
 
 
 _VIDEO = Need("plays a video", _records("videos"))
@@ -82,7 +82,7 @@ _FRAMES = (
     ),
     P("way", Words("way", ("down", "up")), "from the server to the client, or back", "down"),
 )
-_PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.own_code is not None))
+_PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.part.own_code is not None))
 _LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
 _LOAD = Need(
     "loads a page",
@@ -92,7 +92,7 @@ _LOAD = Need(
 )
 _BROWSER = Need(
     "loads a page in a browser",
-    _any(lambda flow: BROWSER in flow.workload.programs),
+    _any(lambda flow: BROWSER in flow.workload.part.programs),
 )
 _TRANSFER = Need(
     "moves a file or answers requests",
@@ -155,7 +155,7 @@ def _check_frames(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterat
     """Yield which groups of pictures are longer than their flow, and deadlines that are."""
     deadline_s = float(request.options.get("deadline", 0))
     for flow in flows:
-        if flow.ends_ns is None or flow.flow.workload.planned.records != "captured":
+        if flow.ends_ns is None or flow.flow.workload.part.records != "captured":
             continue
         lasts_s = (flow.ends_ns - flow.begins_ns) / 1e9
         group_s = flow.flow.workload.group_s
@@ -215,7 +215,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             from_packets=frozenset({"share.fair"}),
             compared={"fair": "throughput"},
-            alone=lambda flow: flow.workload.planned.adapts,
+            alone=lambda flow: flow.workload.part.adapts,
         ),
         _metric(
             "throughput",
@@ -461,11 +461,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
         ),
-        *(
-            one
-            for each in mechanisms.load("devices", "declaration")
-            for one in getattr(each, "METRICS", ())
-        ),
+        *(each.ENTRY for each in mechanisms.load("devices", "metric_entry")),
         _metric(
             "convergence_time",
             "s",

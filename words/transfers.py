@@ -73,7 +73,7 @@ def expected(timing: FlowTiming) -> Fraction | None:
     none with an end.
     """
     flow, begins_ns, ends_ns = timing.flow, timing.begins_ns, timing.ends_ns
-    if flow.workload.planned.records != "transfers":
+    if flow.workload.part.records != "transfers":
         return None
     lasts_s = None if ends_ns is None else Fraction(max(0, ends_ns - begins_ns), 10**9)
     return flow.workload.transfers(flow.connections, (flow.start_ns or 0) == begins_ns, lasts_s)

@@ -128,7 +128,7 @@ class Baselines:
                 "endless-baseline",
                 f"alone, `{name}` would never end, so there is nothing to compare it with",
                 self._experiment.measured_at[request_label(asked[0].name)],
-                note=f"`{endless.workload.kind}` sends for as long as the flow lasts, and what"
+                note=f"`{endless.workload.part.kind}` sends for as long as the flow lasts, and what"
                 " ends the cell is another flow",
                 help="give the experiment a `duration`, or the flow a `stop`",
             )

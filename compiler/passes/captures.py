@@ -53,14 +53,14 @@ def place_captures(
         if path.bottleneck is None:
             continue
         behind = path.bottleneck is not path.data[0]  # else packets wait before the capture
-        answered = flow.transport != "udp" or flow.workload.planned.echoes
+        answered = flow.transport != "udp" or flow.workload.part.echoes
         if answered and behind:
             for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
                 captures.add(path.bottleneck, end, "both", "sender")
-        elif flow.workload.planned.echoes:  # echoes say when their pings were sent
+        elif flow.workload.part.echoes:  # echoes say when their pings were sent
             captures.add(path.bottleneck, wiring.peer(path.acks[-1]), "in", "echo")
         own = wiring.peer(path.data[-1])
-        both_ways = flow.image is not None or flow.workload.own_code is not None
+        both_ways = flow.image is not None or flow.workload.part.own_code is not None
         if flow.transport == "web" or both_ways:
             captures.add(path.bottleneck, own, "in", "client")
         if both_ways:

@@ -185,7 +185,7 @@ def losing_ns(scenario: Scenario, traffic: Traffic) -> Iterator[int]:
     across proxies are left out: their losses are on a part of the round trip.
     """
     for flow, path in traffic:
-        total = flow.workload.total_bytes(flow.connections)
+        total = flow.workload.part.total_bytes(flow.connections)
         if total is None or flow.transport == "udp" or scenario.network.proxies:
             continue
         passed = math.prod(1 - usual_loss(e.way) for e in path.data if e.part == "hop")
@@ -209,7 +209,7 @@ def fair_share_ns(traffic: Traffic) -> dict[Egress, int]:
     bytes_across: dict[Egress, int] = defaultdict(int)
     rates_bps: dict[Egress, int] = {}
     for flow, path in traffic:
-        total = flow.workload.total_bytes(flow.connections)
+        total = flow.workload.part.total_bytes(flow.connections)
         if path.bottleneck is not None and total is not None:
             bytes_across[path.bottleneck] += total
             slowest = min(passing_bps(each) for each in path.data if each.rate_bps)

@@ -89,8 +89,8 @@ def check_packets(traffic: Traffic, network: Network, report: Report) -> None:
                 f"{smallest}, and QUIC sends IP packets of at most {MTU} bytes here",
                 "TCP uses the whole MTU: the report lists this as a confounder",
             )
-        packet = workload.datagram_bytes
-        if transport == "udp" and packet is not None and packet > path.mtu:
+        packet = workload.lower(flow, path, 0, {}).datagram_bytes if transport == "udp" else None
+        if packet is not None and packet > path.mtu:
             report.reject(
                 "packet-above-mtu",
                 f"the packets of the flow `{flow.label}` do not fit its path",

@@ -59,7 +59,7 @@ def _warn_short(
 ) -> None:
     """Report a duration that ends a flow before it can have done its work."""
     lasts_ns = duration_ns - (flow.start_ns or 0)
-    total = flow.workload.total_bytes(flow.connections)
+    total = flow.workload.part.total_bytes(flow.connections)
     if lasts_ns <= 0:  # already reported: late-start
         return
     if lasts_ns < FEW_RTTS * path.base_rtt_ns:
@@ -225,7 +225,7 @@ def _fits(queue: plan.Queue | None, sending: Traffic, late: float) -> bool:
         return False
     waiting_bytes, packets = 0, 0
     for flow, path in sending:
-        total = flow.workload.total_bytes(flow.connections)
+        total = flow.workload.part.total_bytes(flow.connections)
         if total is None:
             return False
         count = -(-total // (path.mtu - UDP_IP_BYTES))

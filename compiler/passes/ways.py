@@ -106,7 +106,7 @@ def _refused(flow: Flow, routing: Routing, has_detours: bool, report: Report) ->
 
 def _opens_several(flow: Flow) -> bool:
     """Whether a flow has more than one connection in the course of a cell."""
-    planned = flow.workload.planned
+    planned = flow.workload.part
     one_by_one = planned.records in ("transfers", "loads") and not planned.steady
     return flow.connections > 1 or planned.opened > 1 or one_by_one
 

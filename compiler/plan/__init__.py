@@ -17,57 +17,82 @@ The rest:
     header     the plan: what was swept, what is measured and shown
 """
 
-from fairc.cell.links import Change as Change
-from fairc.cell.links import ChosenLoss as ChosenLoss
-from fairc.cell.links import Entering as Entering
-from fairc.cell.links import GilbertElliott as GilbertElliott
-from fairc.cell.links import Impairment as Impairment
-from fairc.cell.links import Interface as Interface
-from fairc.cell.links import Shaper as Shaper
-from fairc.cell.model import SAMPLE_EVERY_NS as SAMPLE_EVERY_NS
-from fairc.cell.model import Cable as Cable
-from fairc.cell.model import Capture as Capture
-from fairc.cell.model import Cell as Cell
-from fairc.cell.model import Flow as Flow
-from fairc.cell.model import Node as Node
-from fairc.cell.model import Route as Route
-from fairc.cell.model import RouteChange as RouteChange
-from fairc.cell.model import Subflow as Subflow
-from fairc.cell.model import TransportOptions as TransportOptions
-from fairc.cell.model import Tunnel as Tunnel
-from fairc.cell.modules import KernelModule as KernelModule
-from fairc.cell.queues import Qdisc as Qdisc
-from fairc.cell.queues import Queue as Queue
-from fairc.cell.workloads import Distribution as Distribution
-from fairc.cell.workloads import PageObject as PageObject
-from fairc.cell.workloads import SharedArrivals as SharedArrivals
-from fairc.cell.workloads import Workload as Workload
-from fairc.dsl.model.base import Model as Model
-from fairc.dsl.model.claims import Claim as Claim
-from fairc.dsl.model.claims import ClaimUnit as ClaimUnit
-from fairc.dsl.model.claims import Contrast as Contrast
-from fairc.dsl.model.expressions import Amount as Amount
-from fairc.dsl.model.expressions import CellValue as CellValue
-from fairc.dsl.model.expressions import Expression as Expression
-from fairc.dsl.model.expressions import Operation as Operation
-from fairc.dsl.model.expressions import Selection as Selection
-from fairc.dsl.model.expressions import Statistic as Statistic
-from fairc.dsl.model.requests import Axis as Axis
-from fairc.dsl.model.requests import Comparison as Comparison
-from fairc.dsl.model.requests import FigureRequest as FigureRequest
-from fairc.dsl.model.requests import Formula as Formula
-from fairc.dsl.model.requests import Goal as Goal
-from fairc.dsl.model.requests import Input as Input
-from fairc.dsl.model.requests import MetricRequest as MetricRequest
-from fairc.dsl.model.requests import Precision as Precision
-from fairc.dsl.model.requests import Requests as Requests
-from fairc.dsl.model.requests import Shown as Shown
-from fairc.dsl.model.requests import ShownQuantity as ShownQuantity
+from typing import TYPE_CHECKING
 
-from .cells import cell_json as cell_json
-from .cells import check as check
-from .cells import check_drawn as check_drawn
-from .cells import parse_cell as parse_cell
-from .header import OUTDATED as OUTDATED
-from .header import PLAN_VERSION as PLAN_VERSION
-from .header import Plan as Plan
+from fairc.dsl.core.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from fairc.cell.links import Change as Change
+    from fairc.cell.links import ChosenLoss as ChosenLoss
+    from fairc.cell.links import Entering as Entering
+    from fairc.cell.links import GilbertElliott as GilbertElliott
+    from fairc.cell.links import Impairment as Impairment
+    from fairc.cell.links import Interface as Interface
+    from fairc.cell.links import Shaper as Shaper
+    from fairc.cell.model import SAMPLE_EVERY_NS as SAMPLE_EVERY_NS
+    from fairc.cell.model import Cable as Cable
+    from fairc.cell.model import Capture as Capture
+    from fairc.cell.model import Cell as Cell
+    from fairc.cell.model import Flow as Flow
+    from fairc.cell.model import Node as Node
+    from fairc.cell.model import Route as Route
+    from fairc.cell.model import RouteChange as RouteChange
+    from fairc.cell.model import Subflow as Subflow
+    from fairc.cell.model import TransportOptions as TransportOptions
+    from fairc.cell.model import Tunnel as Tunnel
+    from fairc.cell.modules import KernelModule as KernelModule
+    from fairc.cell.queues import Qdisc as Qdisc
+    from fairc.cell.queues import Queue as Queue
+    from fairc.cell.workloads import Distribution as Distribution
+    from fairc.cell.workloads import PageObject as PageObject
+    from fairc.cell.workloads import SharedArrivals as SharedArrivals
+    from fairc.cell.workloads import Workload as Workload
+    from fairc.dsl.model.base import Model as Model
+    from fairc.dsl.model.claims import Claim as Claim
+    from fairc.dsl.model.claims import ClaimUnit as ClaimUnit
+    from fairc.dsl.model.claims import Contrast as Contrast
+    from fairc.dsl.model.expressions import Amount as Amount
+    from fairc.dsl.model.expressions import CellValue as CellValue
+    from fairc.dsl.model.expressions import Expression as Expression
+    from fairc.dsl.model.expressions import Operation as Operation
+    from fairc.dsl.model.expressions import Selection as Selection
+    from fairc.dsl.model.expressions import Statistic as Statistic
+    from fairc.dsl.model.requests import Axis as Axis
+    from fairc.dsl.model.requests import Comparison as Comparison
+    from fairc.dsl.model.requests import FigureRequest as FigureRequest
+    from fairc.dsl.model.requests import Formula as Formula
+    from fairc.dsl.model.requests import Goal as Goal
+    from fairc.dsl.model.requests import Input as Input
+    from fairc.dsl.model.requests import MetricRequest as MetricRequest
+    from fairc.dsl.model.requests import Precision as Precision
+    from fairc.dsl.model.requests import Requests as Requests
+    from fairc.dsl.model.requests import Shown as Shown
+    from fairc.dsl.model.requests import ShownQuantity as ShownQuantity
+
+    from .cells import cell_json as cell_json
+    from .cells import check as check
+    from .cells import check_drawn as check_drawn
+    from .cells import parse_cell as parse_cell
+    from .header import OUTDATED as OUTDATED
+    from .header import PLAN_VERSION as PLAN_VERSION
+    from .header import Plan as Plan
+
+__getattr__ = on_demand(
+    __name__,
+    {
+        "fairc.cell.links": "Change ChosenLoss Entering GilbertElliott Impairment Interface Shaper",
+        "fairc.cell.model": "SAMPLE_EVERY_NS Cable Capture Cell Flow Node Route RouteChange Subflow"
+        " TransportOptions Tunnel",
+        "fairc.cell.modules": "KernelModule",
+        "fairc.cell.queues": "Qdisc Queue",
+        "fairc.cell.workloads": "Distribution PageObject SharedArrivals Workload",
+        "fairc.dsl.model.base": "Model",
+        "fairc.dsl.model.claims": "Claim ClaimUnit Contrast",
+        "fairc.dsl.model.expressions": "Amount CellValue Expression Operation Selection Statistic",
+        "fairc.dsl.model.requests": "Axis Comparison FigureRequest Formula Goal Input MetricRequest"
+        " Precision Requests Shown ShownQuantity",
+        ".cells": "cell_json check check_drawn parse_cell",
+        ".header": "OUTDATED PLAN_VERSION Plan",
+    },
+)
+"""A metric needs parts of a cell, and nothing that reads a plan or checks it."""

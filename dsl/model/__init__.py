@@ -51,19 +51,18 @@ if TYPE_CHECKING:
     from .workloads import Page as Page
     from .workloads import Path as Path
     from .workloads import Refusal as Refusal
-    from .workloads import SimpleWorkload as SimpleWorkload
     from .workloads import Workload as Workload
 
 __getattr__ = on_demand(
     __name__,
     {
-        "flows": "Flow Multipath Stack Transport Trip",
-        "links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
+        ".flows": "Flow Multipath Stack Transport Trip",
+        ".links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
-        "network": "Link Network Node Proxies Tunnel",
-        "requests": "Input MetricRequest",
-        "scenarios": "Configuration Count Scenario",
-        "workloads": "Distribution Page Path Refusal SimpleWorkload Workload",
+        ".network": "Link Network Node Proxies Tunnel",
+        ".requests": "Input MetricRequest",
+        ".scenarios": "Configuration Count Scenario",
+        ".workloads": "Distribution Page Path Refusal Workload",
     },
 )
 """Plans hold its requests alone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -109,56 +108,21 @@ class Path:
     base_rtt_ns: int
 
 
-class Workload(ABC):
-    """A workload as the file says; mechanisms/workloads has each.
+@dataclass(frozen=True)
+class Workload:
+    """A workload as the file says; mechanisms/workloads has each that is more than its part.
 
+    part: of the plan, as far as the file alone decides it: all that is asked of a workload besides
+    is asked of this. `lower` completes it.
     noun: what messages call it.
     only_in_packets: what is known from captured packets alone, as messages put it; empty: nothing.
     senseless: keys of a flow that make no sense for it, and why.
     """
 
+    part: workloads.Workload
     noun: ClassVar[str] = "file"
     only_in_packets: ClassVar[str] = ""
     senseless: ClassVar[Mapping[str, str]] = MappingProxyType({})
-
-    @property
-    @abstractmethod
-    def planned(self) -> type[workloads.Workload]:
-        """The class of its part of the plan."""
-
-    @property
-    def kind(self) -> str:
-        """Its name in the language."""
-        return str(self.planned.__dataclass_fields__["kind"].default)
-
-    @property
-    def datagram_bytes(self) -> int | None:
-        """As of its part of the plan."""
-        return self._part.datagram_bytes if self._part else getattr(self, "packet_bytes", None)
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """The programs that it needs, other than the endpoints."""
-        return self._part.programs if self._part else frozenset()
-
-    @property
-    def own_code(self) -> workloads.OwnCode | None:
-        """As of its part of the plan."""
-        return self._part.own_code if self._part else None
-
-    def spins(self, transport: str) -> bool:
-        """As of its part of the plan."""
-        return self._part is not None and self._part.spins(transport)
-
-    @property
-    def opened_by_sender(self) -> bool:
-        """Whether the server, which sends, opens the connections."""
-        return self._part is not None and self._part.opened_by_sender
-
-    @property
-    def _part(self) -> workloads.Workload | None:
-        """Its part of the plan where that depends on nothing but the file."""
-        return getattr(self, "part", None)
 
     @property
     def is_drawn(self) -> bool:
@@ -166,14 +130,9 @@ class Workload(ABC):
         return False
 
     @property
-    def size_bytes(self) -> int | None:
-        """The size of each connection's transfer, bytes; None if it has no end."""
-        return self._part.total_bytes(1) if self._part else None
-
-    @property
     def ends(self) -> bool:
         """Whether it ends by itself."""
-        return self.size_bytes is not None
+        return self.part.total_bytes(1) is not None
 
     @property
     def group_s(self) -> float:
@@ -185,14 +144,9 @@ class Workload(ABC):
         """The files that it depends on."""
         return ()
 
-    def total_bytes(self, connections: int) -> int | None:
-        """Return what all connections of a flow transfer, bytes; None if there is no end to it."""
-        return None if self.size_bytes is None else self.size_bytes * connections
-
     def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return how long a flow takes if the network does not limit it, ns."""
-        lowered: workloads.Workload = self.lower(flow, path, 0, {})
-        return lowered.own_time_ns(flow.connections, flow.rate_bps)
+        return self.lower(flow, path, 0, {}).own_time_ns(flow.connections, flow.rate_bps)
 
     def patience_ns(self, path: Path) -> int:
         """Return the longest time it may take, without pauses, ns; 0: no limit."""
@@ -265,33 +219,12 @@ class Workload(ABC):
         """Return what each of some equal users of a group does."""
         return self
 
-    @abstractmethod
-    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Any:
+    def lower(
+        self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]
+    ) -> workloads.Workload:
         """Return its part of the plan.
 
         seed: of the cell. shared: the parts of the process of arrivals, by the names of their
         flows.
         """
-
-
-@dataclass(frozen=True)
-class SimpleWorkload(Workload):
-    """A workload whose part of the plan depends on nothing but the file.
-
-    part: of the plan.
-    """
-
-    part: workloads.Workload
-
-    @property
-    def planned(self) -> type[workloads.Workload]:
-        """The class of its part of the plan."""
-        return type(self.part)
-
-    def total_bytes(self, connections: int) -> int | None:
-        """Return what all connections of a flow transfer, bytes; None if there is no end to it."""
-        return self.part.total_bytes(connections)
-
-    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Any:
-        """Return its part of the plan."""
         return self.part

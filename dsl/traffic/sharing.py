@@ -116,14 +116,14 @@ def _claims(flow: Flow | Proxies) -> Iterator[Claim]:
     elif flow.cca is not None:
         known = TCP_CCAS[flow.cca].complete if flow.cca in TCP_CCAS else dict
         yield PARAMETERS, (flow.cca,), known(flow.cca_parameters)
-    opener = flow.server if flow.workload.opened_by_sender else flow.client
+    opener = flow.server if flow.workload.part.opened_by_sender else flow.client
     yield ACCURATE_ECN, (flow.users, opener), flow.options.accurate_ecn
     for host in (flow.server, flow.client):
         yield SACK, (flow.users, host), flow.options.sack
     # A window belongs to the end that sends; where it is not given, Linux reduces it.
     restarts = flow.options.idle_restart is not False
     yield IDLE_RESTART, (flow.users, flow.server), restarts
-    if flow.workload.planned.measures_itself or flow.workload.own_code is not None:
+    if flow.workload.part.measures_itself or flow.workload.part.own_code is not None:
         yield NOTSENT_LOWAT, (flow.users, flow.server), flow.options.notsent_lowat_bytes
     if flow.multipath is not None:
         how = (flow.multipath.on_failure, flow.multipath.backup)

@@ -6,23 +6,31 @@ bottleneck, `qlog` checks what a QUIC server traced, `selection` says which pack
 `slots` apportions bytes to time, `loads` says what is known of a page load, and `arrivals` when its
 data came, the `record.py` of a workload reads what only its ends write, and so does that of a
 device (`devices` has what is asked of it), `tunnels` reads what their ends say; `record` holds all
-of it, put together by `loading`; `series` and `pages` are kept.
+of it, put together by `loading`; `results` and `curves` are what metrics say of it; `series` and
+`pages` are kept.
 """
 
 from typing import TYPE_CHECKING
 
 from fairc.dsl.core.on_demand import on_demand
 
-from .artefacts import ArtefactError as ArtefactError
-from .record import SLOT_S as SLOT_S
-from .record import FlowRecord as FlowRecord
-from .record import Measurement as Measurement
-from .record import Passage as Passage
-from .selection import middle_of as middle_of
-from .selection import packets_of as packets_of
-
 if TYPE_CHECKING:
+    from .artefacts import ArtefactError as ArtefactError
     from .loading import load as load
+    from .record import SLOT_S as SLOT_S
+    from .record import FlowRecord as FlowRecord
+    from .record import Measurement as Measurement
+    from .record import Passage as Passage
+    from .selection import middle_of as middle_of
+    from .selection import packets_of as packets_of
 
-__getattr__ = on_demand(__name__, {"loading": "load"})
-"""It needs all that reads files, and tables of results need none."""
+__getattr__ = on_demand(
+    __name__,
+    {
+        ".artefacts": "ArtefactError",
+        ".loading": "load",
+        ".record": "SLOT_S FlowRecord Measurement Passage",
+        ".selection": "middle_of packets_of",
+    },
+)
+"""Tables of results need nothing that reads files."""

@@ -19,7 +19,7 @@ from fairc.compiler.plan import (
 )
 from fairc.dsl.model.names import called, label_of
 
-from . import arrivals, processing
+from . import arrivals
 from .applications import Transfers
 from .artefacts import NS
 from .demand import demand_bps
@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what reads files: metrics need none of it to say what they 
     from .endpoints import Endpoints
     from .loads import PageLoad
     from .pcap import Packets
+    from .processing import Processing
     from .queues import QueueRecord
     from .round_trips import RoundTrips, SenderCapture
     from .tunnels import EndRecord
@@ -297,9 +298,9 @@ class Measurement:
     capture_counts: Mapping[str, CaptureCounts | None]
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
+    processing: Processing
     reroutings: Mapping[str, tuple[AppliedChange, ...]] = field(default_factory=dict)
     devices: Mapping[str, Sequence[DeviceRecord]] = field(default_factory=dict)
-    processing: processing.Processing = processing.NONE
     tunnels: tuple[EndRecord, ...] = ()
     window: Window | None = None
 

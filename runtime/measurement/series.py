@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,14 @@ from numpy.typing import NDArray
 
 from fairc import mechanisms
 
+from .curves import Curve, Floats, Trace
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
 from .samples import NO_THRESHOLD, STATES
 from .schema import CELL, CONNECTION, FLOW, Column, Columns, Table, transposed
 
-Floats = NDArray[np.float64]
 Series = Mapping[str, Columns]
 """Table -> its columns, but for the cell's; tables without rows are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """The course of a metric over time: its name (`fmp.K`), and its flow, if it belongs to one.
-
-    t_s: s after the epoch, increasing; values: in the unit of the metric; both of shape (N,).
-    """
-
-    metric: str
-    flow: str | None
-    t_s: Floats
-    values: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A curve of a metric over something other than time: `name` says which; scale: 0 for none.
-
-    x, y, low, high: shape (N,), in the units of the metric's definition; NaN where there is
-    nothing.
-    """
-
-    metric: str
-    flow: str | None
-    name: str
-    scale: int
-    x: Floats
-    y: Floats
-    low: Floats
-    high: Floats
 
 
 def collect(

@@ -3,7 +3,15 @@
 `base` defines what a metric is; each metric's module ends with its METRIC, and METRICS lists them.
 """
 
-from .base import Metric, Value
-from .registry import METRICS, value_named
+from typing import TYPE_CHECKING
 
-__all__ = ["METRICS", "Metric", "Value", "value_named"]
+from fairc.dsl.core.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from .base import Metric as Metric
+    from .base import Value as Value
+    from .registry import METRICS as METRICS
+    from .registry import value_named as value_named
+
+__getattr__ = on_demand(__name__, {".base": "Metric Value", ".registry": "METRICS value_named"})
+"""A metric does without the list, which imports all of them."""

@@ -26,13 +26,13 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import Packets
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
-from .base import Metric, Value, per_flow
+from .base import Metric, declared, per_flow
 
-ACKS = Value("acks", "1", "ACKs that arrived for each packet with data that was sent")
-COUNT = Value("acks.count", "packets", "ACKs that arrived at the sender")
+ACKS = declared("acks", "ACKs that arrived for each packet with data that was sent")
+COUNT = declared("acks.count", "ACKs that arrived at the sender")
 
 
 def _number(measurement: Measurement, flow: FlowRecord, packets: Packets) -> int:

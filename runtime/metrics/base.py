@@ -12,8 +12,9 @@ from typing import Literal
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Trace
+from fairc.words.metrics import METRICS
 
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
 
@@ -142,6 +143,25 @@ class Distribution:
     took: str = "are at most this"
     infinite: str = ""
     counted: str = "0"
+
+
+def declared(
+    name: str,
+    meaning: str,
+    censoring: str = "",
+    shown: Presentation = Presentation(),
+    bounds: Bounds = "none",
+    of_own_time: bool = False,
+) -> Value:
+    """Return a value that the language declares, with its unit; arguments as of `Value`.
+
+    Raises KeyError for one that the language does not have.
+    """
+    metric, _, value = name.partition(".")
+    entry = METRICS[metric]
+    if value and value not in entry.values:
+        raise KeyError(name)
+    return Value(name, entry.unit_of(value), meaning, censoring, shown, bounds, of_own_time)
 
 
 Compute = Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]

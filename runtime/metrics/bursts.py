@@ -29,16 +29,16 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import TCP, Packets
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = Value("bursts.mean", "packets", "mean number of packets of a burst")
-MAX = Value("bursts.max", "packets", "packets of the largest burst")
-COUNT = Value("bursts.count", "1", "bursts")
-PERCENTILES = percentile_values("bursts", "packets", "the packets of a burst")
+MEAN = declared("bursts.mean", "mean number of packets of a burst")
+MAX = declared("bursts.max", "packets of the largest burst")
+COUNT = declared("bursts.count", "bursts")
+PERCENTILES = percentile_values("bursts", "the packets of a burst")
 VALUES = (MEAN, *PERCENTILES, MAX, COUNT)
 
 TCP_BYTES, UDP_BYTES = 14 + 20 + 32, 14 + 20 + 8

@@ -10,11 +10,11 @@ Unit: s. Source: W3C Navigation Timing Level 2, section 3.
 
 from __future__ import annotations
 
-from .base import Value
+from .base import declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("connect", "s", "time to connect of a load"),
+    declared("connect", "time to connect of a load"),
     lambda _, __, load: load.since_connect_s(load.connect_end_s),
     failed="reached",
 )

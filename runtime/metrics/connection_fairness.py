@@ -31,13 +31,13 @@ from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .sharing import Competition, Floats, competition_between, jain, no_slot
 
-SESSION = Value(
-    "connection_fairness.jain_session", "1", "Jain's index of a flow's connections, whole time"
+SESSION = declared(
+    "connection_fairness.jain_session", "Jain's index of a flow's connections, whole time"
 )
-SLOTS = Value("connection_fairness.jain_slots", "1", "mean of Jain's index per slot")
+SLOTS = declared("connection_fairness.jain_slots", "mean of Jain's index per slot")
 VALUES = (SESSION, SLOTS)
 
 

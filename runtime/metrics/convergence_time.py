@@ -32,12 +32,12 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .sharing import Floats, share
 
-TIME = Value("convergence_time", "s", "until every session has its fair share")
-REACHED = Value("convergence_time.reached", "1", "1 if the sessions converged, else 0")
-HELD = Value("convergence_time.held", "1", "share of the time from then on with fair shares")
+TIME = declared("convergence_time", "until every session has its fair share")
+REACHED = declared("convergence_time.reached", "1 if the sessions converged, else 0")
+HELD = declared("convergence_time.held", "share of the time from then on with fair shares")
 VALUES = (TIME, REACHED, HELD)
 TOLERANCE = 0.1
 OVER_S = 1.0

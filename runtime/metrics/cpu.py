@@ -21,7 +21,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.loads import PageLoad
 from fairc.runtime.measurement.record import CpuLoad
 
-from .base import Value
+from .base import declared
 from .page_loads import load_metric
 
 
@@ -45,7 +45,7 @@ def _of_load(measurement: Measurement, flow: FlowRecord, load: PageLoad) -> floa
 
 
 METRIC = load_metric(
-    Value("cpu", "1", "busy share of the machine's CPU during a load"),
+    declared("cpu", "busy share of the machine's CPU during a load"),
     _of_load,
     lacking="the load of the machine was not recorded, or computing takes no time",
 )

@@ -20,24 +20,21 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 
-from .base import Course, Distribution, Metric, Presentation, Value
+from .base import Course, Distribution, Metric, Presentation, declared
 from .distribution import percentile_values, percentiles
 
 Floats = NDArray[np.float64]
 EVERY_S = 0.1
 
-MEAN = Value(
-    "cwnd.mean",
-    "packets",
-    "mean congestion window over time",
-    shown=Presentation(title="Mean window"),
+MEAN = declared(
+    "cwnd.mean", "mean congestion window over time", shown=Presentation(title="Mean window")
 )
-MIN = Value("cwnd.min", "packets", "smallest congestion window")
-MAX = Value("cwnd.max", "packets", "largest congestion window")
-VALUES = (MEAN, *percentile_values("cwnd", "packets", "the congestion window"), MIN, MAX)
+MIN = declared("cwnd.min", "smallest congestion window")
+MAX = declared("cwnd.max", "largest congestion window")
+VALUES = (MEAN, *percentile_values("cwnd", "the congestion window"), MIN, MAX)
 
 
 def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple[Floats, Floats]:

@@ -28,19 +28,18 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value
+from .base import Metric, Presentation, Value, declared
 
-LOST = Value(
+LOST = declared(
     "datagrams.lost",
-    "1",
     "share of the datagrams that never arrived",
     "datagrams were sent after the last that arrived and are left out, lost or on their way",
     bounds="fraction",
     shown=Presentation(is_percent=True),
 )
-REORDERED = Value("datagrams.reordered", "1", "share of those that arrived late")
-DUPLICATES = Value("datagrams.duplicates", "1", "copies per datagram that arrived")
-JITTER = Value("datagrams.jitter", "s", "variation of the transit time at the end of the flow")
+REORDERED = declared("datagrams.reordered", "share of those that arrived late")
+DUPLICATES = declared("datagrams.duplicates", "copies per datagram that arrived")
+JITTER = declared("datagrams.jitter", "variation of the transit time at the end of the flow")
 VALUES = (LOST, REORDERED, DUPLICATES, JITTER)
 
 

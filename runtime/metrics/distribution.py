@@ -9,18 +9,22 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.series import Curve
+from fairc.runtime.measurement.curves import Curve
 
-from .base import Distribution, Value
+from .base import Distribution, Value, declared
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
 STEPS = 200
 _SUFFIX = {1: "st", 2: "nd", 3: "rd"}
 
 
-def percentile_values(metric: str, unit: str, what: str) -> tuple[Value, ...]:
-    """Return the values `metric.p5` ... `metric.p99` of what is measured."""
-    return tuple(Value(f"{metric}.p{p}", unit, f"{_ordinal(p)} of {what}") for p in PERCENTILES)
+def percentile_values(metric: str, what: str, prefix: str = "") -> tuple[Value, ...]:
+    """Return the values `metric.p5` ... `metric.p99` of what is measured.
+
+    prefix: what their names begin with after the metric's.
+    """
+    each = ((f"{metric}.{prefix}p{p}", _ordinal(p)) for p in PERCENTILES)
+    return tuple(declared(name, f"{ordinal} of {what}") for name, ordinal in each)
 
 
 def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:

@@ -53,13 +53,12 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value
+from .base import Metric, Presentation, Value, declared
 from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, product, share
 
 _AFTER_F = Presentation(rank=4)
-F = Value(
+F = declared(
     "fairness.F",
-    "1",
     "session fairness; the sign names the dominant session",
     shown=Presentation(
         title="Session fairness F",
@@ -71,36 +70,31 @@ F = Value(
         typical=0,
     ),
 )
-DOMINANCE = Value(
-    "fairness.dominance",
-    "1",
-    "-1: the first session dominates, +1: the second",
-    shown=_AFTER_F,
+DOMINANCE = declared(
+    "fairness.dominance", "-1: the first session dominates, +1: the second", shown=_AFTER_F
 )
-JAIN_SESSION = Value(
+JAIN_SESSION = declared(
     "fairness.jain_session",
-    "1",
     "Jain's index over the competition time",
     shown=replace(_AFTER_F, title="Jain's index, session", always=True),
 )
-JAIN_SLOTS = Value(
+JAIN_SLOTS = declared(
     "fairness.jain_slots",
-    "1",
     "mean of Jain's index per slot",
     shown=replace(
         _AFTER_F, title="Jain's index, mean of slots", always=True, chance="fairness.floor"
     ),
 )
-FLOOR = Value(
-    "fairness.floor", "1", "1 - Jain's index of a slot that is shared by chance", shown=_AFTER_F
+FLOOR = declared(
+    "fairness.floor", "1 - Jain's index of a slot that is shared by chance", shown=_AFTER_F
 )
-COMPETITION = Value(
-    "fairness.competition_time", "s", "time in which all sessions competed", shown=_AFTER_F
+COMPETITION = declared(
+    "fairness.competition_time", "time in which all sessions competed", shown=_AFTER_F
 )
-PRODUCT = Value(
-    "fairness.product", "1", "product of the rates, each over its fair share", shown=_AFTER_F
+PRODUCT = declared(
+    "fairness.product", "product of the rates, each over its fair share", shown=_AFTER_F
 )
-EPSILON = Value("fairness.epsilon_fairness", "1", "smallest over largest rate", shown=_AFTER_F)
+EPSILON = declared("fairness.epsilon_fairness", "smallest over largest rate", shown=_AFTER_F)
 VALUES = (F, DOMINANCE, JAIN_SESSION, JAIN_SLOTS, FLOOR, COMPETITION, PRODUCT, EPSILON)
 
 

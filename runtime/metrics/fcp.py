@@ -11,11 +11,11 @@ Unit: s. Source: W3C Paint Timing, section 4.
 
 from __future__ import annotations
 
-from .base import Value
+from .base import declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("fcp", "s", "first contentful paint of a load"),
+    declared("fcp", "first contentful paint of a load"),
     lambda _, __, load: load.since_connect_s(load.fcp_s),
     lacking="nothing was painted",
     failed="painted",

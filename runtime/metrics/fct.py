@@ -36,7 +36,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Distribution, Metric, Presentation, Value
+from .base import Distribution, Metric, Presentation, Value, declared
 from .distribution import PERCENTILES, percentile_values
 from .groups import of_users
 
@@ -62,20 +62,18 @@ class _Values:
 
 
 def _values(prefix: str, of: str) -> _Values:
-    named = percentile_values("fct", "s", f"{WHAT}{of}")
-    percentiles = (Value(v.name.replace("fct.", f"fct.{prefix}"), v.unit, v.meaning) for v in named)
+    percentiles = percentile_values("fct", f"{WHAT}{of}", prefix)
     return _Values(
-        Value(
+        declared(
             f"fct.{prefix}mean",
-            "s",
             f"mean flow completion time{of}, over the completed transfers",
             "transfers had not ended and are left out, so the mean is too small",
             Presentation() if prefix else Presentation(title="Mean completion time"),
             bounds="mean",
         ),
         dict(zip(PERCENTILES, percentiles, strict=True)),
-        Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),
-        Value(f"fct.{prefix}unfinished", "1", f"transfers{of} started but not completed"),
+        declared(f"fct.{prefix}count", f"transfers{of} that were completed"),
+        declared(f"fct.{prefix}unfinished", f"transfers{of} started but not completed"),
     )
 
 

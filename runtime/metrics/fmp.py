@@ -44,11 +44,11 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 from fairc.runtime.measurement.slots import edges
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .sharing import (
     Floats,
     apart,
@@ -62,14 +62,14 @@ from .sharing import (
     share,
 )
 
-FAIRNESS = Value("fmp.fairness", "1", "1 - |K|: 1/2 is unfair, 1 fair")
-FAIRNESS_REL = Value("fmp.fairness_rel", "1", "1 - |K_rel|: 0 is unfair, 1 fair")
-K = Value("fmp.K", "1", "weighted unfairness; the sign names the dominant session of the pair")
-K_REL = Value("fmp.K_rel", "1", "2 K, from -1 to 1")
-K_PAIR = Value("fmp.K_pair", "1", "K of one pair of sessions, under the names of both")
-JAIN = Value("fmp.jain", "1", "mean of Jain's index per slot")
-PRODUCT = Value("fmp.product", "1", "product of the rates, each over its fair share")
-EPSILON = Value("fmp.epsilon_fairness", "1", "smallest over largest rate")
+FAIRNESS = declared("fmp.fairness", "1 - |K|: 1/2 is unfair, 1 fair")
+FAIRNESS_REL = declared("fmp.fairness_rel", "1 - |K_rel|: 0 is unfair, 1 fair")
+K = declared("fmp.K", "weighted unfairness; the sign names the dominant session of the pair")
+K_REL = declared("fmp.K_rel", "2 K, from -1 to 1")
+K_PAIR = declared("fmp.K_pair", "K of one pair of sessions, under the names of both")
+JAIN = declared("fmp.jain", "mean of Jain's index per slot")
+PRODUCT = declared("fmp.product", "product of the rates, each over its fair share")
+EPSILON = declared("fmp.epsilon_fairness", "smallest over largest rate")
 OF_WORST_PAIR = (FAIRNESS, FAIRNESS_REL, K, K_REL)
 OF_ALL = (JAIN, PRODUCT, EPSILON)
 VALUES = (*OF_WORST_PAIR, K_PAIR, *OF_ALL)

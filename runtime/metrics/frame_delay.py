@@ -21,21 +21,20 @@ from __future__ import annotations
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
-from .base import Metric, Presentation, Value
+from .base import Metric, Presentation, declared
 from .distribution import curves_of, percentile_values, percentiles, stored
 from .media import Nothing, counted, of_media, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
-MEAN = Value("frame_delay.mean", "s", "mean time from capture to complete reception", _LEFT)
-MIN = Value("frame_delay.min", "s", "shortest time from capture to complete reception")
-MAX = Value("frame_delay.max", "s", "longest time from capture to complete reception", _LEFT)
-PERCENTILES = percentile_values("frame_delay", "s", "the time from capture to complete reception")
-LATE = Value(
+MEAN = declared("frame_delay.mean", "mean time from capture to complete reception", _LEFT)
+MIN = declared("frame_delay.min", "shortest time from capture to complete reception")
+MAX = declared("frame_delay.max", "longest time from capture to complete reception", _LEFT)
+PERCENTILES = percentile_values("frame_delay", "the time from capture to complete reception")
+LATE = declared(
     "frame_delay.late",
-    "1",
     "share of the frames that were not there by the deadline",
     shown=Presentation(is_percent=True),
 )

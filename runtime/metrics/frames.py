@@ -25,23 +25,23 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value
+from .base import Metric, Presentation, Value, declared
 from .media import counted, lost, of_media, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
 _PERCENT = Presentation(is_percent=True)
-LOST = Value("frames.lost", "1", "share of the frames that were lost", _LEFT, shown=_PERCENT)
-CANCELLED = Value(
-    "frames.cancelled", "1", "share of the frames that were cancelled", _LEFT, shown=_PERCENT
+LOST = declared("frames.lost", "share of the frames that were lost", _LEFT, shown=_PERCENT)
+CANCELLED = declared(
+    "frames.cancelled", "share of the frames that were cancelled", _LEFT, shown=_PERCENT
 )
-GROUPS_LOST = Value(
-    "frames.groups_lost", "1", "share of the groups that lost a frame", shown=_PERCENT
+GROUPS_LOST = declared(
+    "frames.groups_lost", "share of the groups that lost a frame", shown=_PERCENT
 )
-GROUPS_CANCELLED = Value(
-    "frames.groups_cancelled", "1", "share of the groups that were cancelled", shown=_PERCENT
+GROUPS_CANCELLED = declared(
+    "frames.groups_cancelled", "share of the groups that were cancelled", shown=_PERCENT
 )
-COUNT = Value("frames.count", "1", "frames that were captured")
-GROUPS = Value("frames.groups", "1", "groups of pictures that were begun")
+COUNT = declared("frames.count", "frames that were captured")
+GROUPS = declared("frames.groups", "groups of pictures that were begun")
 VALUES = (LOST, CANCELLED, GROUPS_LOST, GROUPS_CANCELLED, COUNT, GROUPS)
 
 

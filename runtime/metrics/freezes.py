@@ -27,16 +27,15 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.frames import Frames
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value, window
+from .base import Metric, Presentation, declared, window
 from .media import Nothing, counted, of_media
 
 Floats = NDArray[np.float64]
 
-COUNT = Value("freezes.count", "1", "freezes of the video")
-TIME = Value("freezes.time", "s", "time that the video's picture stood still")
-SHARE = Value(
+COUNT = declared("freezes.count", "freezes of the video")
+TIME = declared("freezes.time", "time that the video's picture stood still")
+SHARE = declared(
     "freezes.share",
-    "1",
     "share of the time that the picture stood still",
     shown=Presentation(is_percent=True),
 )

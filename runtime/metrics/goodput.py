@@ -21,22 +21,21 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 
-from .base import Course, Metric, Presentation, Value, inactive, window
+from .base import Course, Metric, Presentation, declared, inactive, window
 from .groups import rates
 
-GOODPUT = Value(
+GOODPUT = declared(
     "goodput",
-    "bit/s",
     "application bytes delivered per second",
     shown=Presentation(rank=0, typical=1, column="goodput_bps"),
     of_own_time=True,
 )
-USER = Value("goodput.user", "bit/s", "of one user of a group, over all of the user's flows")
-GROUP = Value("goodput.group", "bit/s", "of all users of a group")
-SUBFLOW = Value("goodput.subflow", "bit/s", "of the subflows on one path of a flow over MPTCP")
+USER = declared("goodput.user", "of one user of a group, over all of the user's flows")
+GROUP = declared("goodput.group", "of all users of a group")
+SUBFLOW = declared("goodput.subflow", "of the subflows on one path of a flow over MPTCP")
 
 
 def of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:

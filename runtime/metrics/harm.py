@@ -37,7 +37,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.words.metrics import METRICS as WORDS
 
-from .base import Metric, Sides, Solo, Value
+from .base import Metric, Sides, Solo, Value, declared
 
 Better = Literal["more", "less"]
 
@@ -112,9 +112,8 @@ def _value(name: str) -> Value:
     """Return the harm of a metric."""
     better = WORDS[name].better
     assert better is not None, name
-    return Value(
+    return declared(
         f"{_ENTRY.name}.{name}",
-        "1",
         f"of `{name}`: {_FORMULAS[better]}",
         "of what both cells compare had not ended",
     )

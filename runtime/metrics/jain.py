@@ -26,21 +26,20 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Curve, Trace
 
-from .base import Course, Distribution, Metric, Presentation, Value, window
+from .base import Course, Distribution, Metric, Presentation, declared, window
 from .distribution import distribution, percentile_values, percentiles
 from .sharing import Floats, apart, jain, normalised
 
-MEAN = Value(
+MEAN = declared(
     "jain.mean",
-    "1",
     "mean of Jain's index among the flows that run",
     shown=Presentation(title="Jain's index, mean of the moments"),
 )
-MIN = Value("jain.min", "1", "smallest of Jain's index among the flows that run")
-VALUES = (MEAN, *percentile_values("jain", "1", "Jain's index among the flows that run"), MIN)
+MIN = declared("jain.min", "smallest of Jain's index among the flows that run")
+VALUES = (MEAN, *percentile_values("jain", "Jain's index among the flows that run"), MIN)
 
 
 def index(

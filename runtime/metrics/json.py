@@ -21,9 +21,9 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Value, declared
 
-JSON = Value("json", "1", "a number in a file that a program left behind")
+JSON = declared("json", "a number in a file that a program left behind")
 
 
 class Unreadable(Exception):

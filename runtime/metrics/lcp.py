@@ -11,11 +11,11 @@ Unit: s. Source: W3C Largest Contentful Paint, section 2.
 
 from __future__ import annotations
 
-from .base import Value
+from .base import declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("lcp", "s", "largest contentful paint of a load"),
+    declared("lcp", "largest contentful paint of a load"),
     lambda _, __, load: load.since_connect_s(load.lcp_s),
     lacking="nothing was painted",
 )

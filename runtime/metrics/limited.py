@@ -33,13 +33,13 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import Samples
 
-from .base import Metric, Value, per_flow
+from .base import Metric, Value, declared, per_flow
 
-MOST = Value("limited", "1", "largest of the shares that are known")
-CAP = Value("limited.window_cap", "1", "share of time at the cap of the congestion window")
-RECEIVER = Value("limited.receiver", "1", "share of time held back by the receive window")
-SEND_BUFFER = Value("limited.send_buffer", "1", "share of time held back by the send buffer")
-APPLICATION = Value("limited.application", "1", "share of time without anything to send")
+MOST = declared("limited", "largest of the shares that are known")
+CAP = declared("limited.window_cap", "share of time at the cap of the congestion window")
+RECEIVER = declared("limited.receiver", "share of time held back by the receive window")
+SEND_BUFFER = declared("limited.send_buffer", "share of time held back by the send buffer")
+APPLICATION = declared("limited.application", "share of time without anything to send")
 PARTS = (CAP, RECEIVER, SEND_BUFFER, APPLICATION)
 
 Rows = NDArray[np.int64]

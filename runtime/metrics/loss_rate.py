@@ -22,23 +22,20 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.record import Passage
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import UNSEEN, Metric, Presentation, Value, per_flow
+from .base import UNSEEN, Metric, Presentation, declared, per_flow
 
-TOTAL = Value(
+TOTAL = declared(
     "loss_rate.total",
-    "1",
     "share of the packets lost, whatever the cause",
     shown=Presentation(title="Loss rate", is_percent=True),
 )
-QUEUE = Value(
+QUEUE = declared(
     "loss_rate.queue",
-    "1",
     "share of the packets that queues of bottlenecks dropped",
     shown=Presentation(is_percent=True),
 )
-RANDOM = Value(
+RANDOM = declared(
     "loss_rate.random",
-    "1",
     "share of the packets lost at random behind these queues",
     shown=Presentation(is_percent=True),
 )

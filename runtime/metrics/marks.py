@@ -23,10 +23,10 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import UNSEEN, Metric, Value, per_flow
+from .base import UNSEEN, Metric, declared, per_flow
 
-MARKS = Value("marks", "1", "share of the packets that arrived as ECT that left as CE")
-COUNT = Value("marks.count", "packets", "packets that arrived as ECT and left as CE")
+MARKS = declared("marks", "share of the packets that arrived as ECT that left as CE")
+COUNT = declared("marks.count", "packets that arrived as ECT and left as CE")
 
 ECN, NOT_ECT, CE = 3, 0, 3
 """The two bits of the byte that also has the DSCP, and two of their values."""

@@ -17,11 +17,11 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, inactive, window
+from .base import Metric, declared, inactive, window
 from .media import counted, of_media
 
-CAME = Value("media_rate", "bit/s", "bits of frames that came whole per second")
-SENT = Value("media_rate.sent", "bit/s", "bits of frames that were captured per second")
+CAME = declared("media_rate", "bits of frames that came whole per second")
+SENT = declared("media_rate.sent", "bits of frames that were captured per second")
 VALUES = (CAME, SENT)
 
 

@@ -16,10 +16,10 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .json import Unreadable, finite, left_behind, numbers, plain
 
-NUMBER = Value("number", "1", "a number that a program printed after a text")
+NUMBER = declared("number", "a number that a program printed after a text")
 _NUMBER = re.compile(r"[ \t]*([+-]?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)", re.ASCII)
 
 

@@ -23,16 +23,16 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = Value("one_way_delay.mean", "s", "mean time from server to client")
-MIN = Value("one_way_delay.min", "s", "shortest time from server to client")
-MAX = Value("one_way_delay.max", "s", "longest time from server to client")
-PERCENTILES = percentile_values("one_way_delay", "s", "the time from server to client")
+MEAN = declared("one_way_delay.mean", "mean time from server to client")
+MIN = declared("one_way_delay.min", "shortest time from server to client")
+MAX = declared("one_way_delay.max", "longest time from server to client")
+PERCENTILES = percentile_values("one_way_delay", "the time from server to client")
 VALUES = (MEAN, *PERCENTILES, MIN, MAX)
 
 

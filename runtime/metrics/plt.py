@@ -23,13 +23,12 @@ SATCOM, 2018 (PLT from connectStart, and the estimate).
 
 from __future__ import annotations
 
-from .base import Presentation, Value
+from .base import Presentation, declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value(
+    declared(
         "plt",
-        "s",
         "page load time of a load",
         shown=Presentation(title="Page load time", rank=2, always=True, typical=2),
     ),

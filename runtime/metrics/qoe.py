@@ -14,15 +14,14 @@ Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to
 
 from __future__ import annotations
 
-from .base import Presentation, Value
+from .base import Presentation, declared
 from .videos import CUT_OFF, video_metric
 
 METRIC = video_metric(
     "qoe",
     {
-        Value(
+        declared(
             "qoe",
-            "1",
             "quality of experience of a video, 1.5 to 5",
             CUT_OFF,
             Presentation(title="QoE (1.5 to 5)"),

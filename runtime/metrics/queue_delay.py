@@ -19,15 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 
-from .base import UNSEEN, Metric, Value, per_flow
+from .base import UNSEEN, Metric, declared, per_flow
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
-MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
-VALUES = (MEAN, *percentile_values("queue_delay", "s", "the time in the bottleneck queue"), MAX)
+MEAN = declared("queue_delay.mean", "mean time in the bottleneck queue")
+MAX = declared("queue_delay.max", "longest time in the bottleneck queue")
+VALUES = (MEAN, *percentile_values("queue_delay", "the time in the bottleneck queue"), MAX)
 
 
 NONE = "no packet of the flow passed the bottleneck"

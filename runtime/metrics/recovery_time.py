@@ -38,12 +38,12 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, declared
 
 Floats = NDArray[np.float64]
 
-TIME = Value("recovery_time", "s", "from the change until the flow uses its link again")
-REACHED = Value("recovery_time.reached", "1", "share of the changes after which it recovered")
+TIME = declared("recovery_time", "from the change until the flow uses its link again")
+REACHED = declared("recovery_time.reached", "share of the changes after which it recovered")
 SLOT_S, TO = 1.0, 0.8
 
 

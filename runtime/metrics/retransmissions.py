@@ -20,10 +20,10 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, per_flow
+from .base import Metric, declared, per_flow
 
-COUNT = Value("retransmissions", "packets", "packets retransmitted or declared lost")
-SHARE = Value("retransmissions.share", "1", "retransmissions over packets sent")
+COUNT = declared("retransmissions", "packets retransmitted or declared lost")
+SHARE = declared("retransmissions.share", "retransmissions over packets sent")
 VALUES = (COUNT, SHARE)
 
 

@@ -39,17 +39,17 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest, Subflow
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Floats, Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats, Trace
 
-from .base import Course, Metric, Value, per_flow
+from .base import Course, Metric, declared, per_flow
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
-MIN = Value("rtt.min", "s", "smallest RTT of a packet")
-BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
-SUBFLOW = Value("rtt.subflow", "s", "mean RTT of the packets on one path of a flow over MPTCP")
-PERCENTILES = percentile_values("rtt", "s", "the packets' RTTs")
+MEAN = declared("rtt.mean", "mean RTT of the packets")
+MIN = declared("rtt.min", "smallest RTT of a packet")
+BASE = declared("rtt.base", "median round trip of pings on the idle network")
+SUBFLOW = declared("rtt.subflow", "mean RTT of the packets on one path of a flow over MPTCP")
+PERCENTILES = percentile_values("rtt", "the packets' RTTs")
 
 
 def _rtts(measurement: Measurement, flow: FlowRecord, path: Subflow | None = None) -> Floats | str:

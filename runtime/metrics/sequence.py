@@ -23,11 +23,11 @@ Unit: B. Source: Thomas et al., QUIC and SATCOM, 2018 (sequence evolution and it
 
 from __future__ import annotations
 
-from .base import Value
+from .base import declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("sequence", "B", "bytes received by the largest connection of a load"),
+    declared("sequence", "bytes received by the largest connection of a load"),
     lambda _, flow, load: max((curve.total for curve in flow.received_in(load)), default=None),
     lacking="no packet of the load was captured at the client",
 )

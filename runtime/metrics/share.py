@@ -42,11 +42,11 @@ from fairc.runtime.measurement.paths import Paths, Place, max_min
 from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Sides, Value, inactive, window
+from .base import Metric, Sides, Value, declared, inactive, window
 from .sharing import on_several_paths
 
-SHARE = Value("share", "1", "of the bytes that the flows together got")
-FAIR = Value("share.fair", "1", "throughput over the max-min fair one")
+SHARE = declared("share", "of the bytes that the flows together got")
+FAIR = declared("share.fair", "throughput over the max-min fair one")
 
 
 def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
 from fairc.words.metrics import METRICS
 
 SHARED = (

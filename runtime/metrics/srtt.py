@@ -20,12 +20,12 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Course, Distribution, Metric, Value, per_flow
+from .base import Course, Distribution, Metric, declared, per_flow
 from .distribution import percentile_values, percentiles
 
-MEAN = Value("srtt.mean", "s", "mean of the sender's smoothed RTT")
-MIN = Value("srtt.min", "s", "smallest RTT that the sender saw")
-PERCENTILES = percentile_values("srtt", "s", "the sender's smoothed RTT")
+MEAN = declared("srtt.mean", "mean of the sender's smoothed RTT")
+MIN = declared("srtt.min", "smallest RTT that the sender saw")
+PERCENTILES = percentile_values("srtt", "the sender's smoothed RTT")
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:

@@ -15,17 +15,17 @@ Video Streaming, 2015 (the player and its thresholds).
 
 from __future__ import annotations
 
-from .base import Value
+from .base import declared
 from .videos import CUT_OFF, video_metric
 
 METRIC = video_metric(
     "stalls",
     {
-        Value("stalls.count", "1", "stalls of a video", CUT_OFF, bounds="sum"): lambda video: len(
+        declared("stalls.count", "stalls of a video", CUT_OFF, bounds="sum"): lambda video: len(
             video.stalls_s
         ),
-        Value(
-            "stalls.time", "s", "time that a video stalled", CUT_OFF, bounds="sum"
-        ): lambda video: video.stalled_s,
+        declared("stalls.time", "time that a video stalled", CUT_OFF, bounds="sum"): lambda video: (
+            video.stalled_s
+        ),
     },
 )

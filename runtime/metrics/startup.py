@@ -44,21 +44,21 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import NO_THRESHOLD, STATES, Samples
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .videos import video_metric
 
 VIDEO = video_metric(
     "startup",
-    {Value("startup", "s", "time until a video first plays"): lambda video: video.startup_s},
+    {declared("startup", "time until a video first plays"): lambda video: video.startup_s},
     is_wait=True,
 )
 LEFT_OUT = "connections were in slow start to their end and are left out, so the mean is too small"
-TIME = Value("startup.time", "s", "time until slow start ends", LEFT_OUT, bounds="mean")
-CWND = Value("startup.cwnd", "packets", "largest window in slow start, as far as it was sampled")
+TIME = declared("startup.time", "time until slow start ends", LEFT_OUT, bounds="mean")
+CWND = declared("startup.cwnd", "largest window in slow start, as far as it was sampled")
 REASONS = {
-    "loss": Value("startup.by_loss", "1", "share of the connections whose slow start a loss ended"),
-    "mark": Value("startup.by_mark", "1", "share of those whose slow start a mark ended"),
-    "itself": Value("startup.by_itself", "1", "share of those whose CCA ended it by itself"),
+    "loss": declared("startup.by_loss", "share of the connections whose slow start a loss ended"),
+    "mark": declared("startup.by_mark", "share of those whose slow start a mark ended"),
+    "itself": declared("startup.by_itself", "share of those whose CCA ended it by itself"),
 }
 VALUES = (TIME, CWND, *REASONS.values())
 

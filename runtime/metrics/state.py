@@ -26,16 +26,16 @@ from typing import Any
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import STATES
-from fairc.runtime.measurement.series import Floats
 
-from .base import Course, Metric, Value, per_flow
+from .base import Course, Metric, Value, declared, per_flow
 
 PROBE_BW = "probe_bw"
-MAX_BW = Value("state.max_bw", "bit/s", "median of the bandwidth that the CCA estimates")
-ALPHA = Value("state.alpha", "1", "mean of the share of marks that the CCA estimates")
-SHARES = {state: Value(f"state.{state}", "1", f"part of the time in {state}") for state in STATES}
+MAX_BW = declared("state.max_bw", "median of the bandwidth that the CCA estimates")
+ALPHA = declared("state.alpha", "mean of the share of marks that the CCA estimates")
+SHARES = {state: declared(f"state.{state}", f"part of the time in {state}") for state in STATES}
 VALUES = (MAX_BW, ALPHA, *SHARES.values())
 
 

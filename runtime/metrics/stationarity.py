@@ -34,15 +34,15 @@ import numpy as np
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Floats
 from fairc.runtime.statistics.series import Stationarity, kpss
 
-from .base import Metric, Value
+from .base import Metric, declared
 
-STATISTIC = Value("stationarity.statistic", "1", "KPSS statistic of the throughput per slot")
-P = Value("stationarity.p", "1", "its p-value; below 0.05 the throughput is not stationary")
-LAG_ONE = Value("stationarity.autocorrelation", "1", "autocorrelation of neighbouring slots")
+STATISTIC = declared("stationarity.statistic", "KPSS statistic of the throughput per slot")
+P = declared("stationarity.p", "its p-value; below 0.05 the throughput is not stationary")
+LAG_ONE = declared("stationarity.autocorrelation", "autocorrelation of neighbouring slots")
 VALUES = (STATISTIC, P, LAG_ONE)
 _LEAST_BYTES = 1.0
 """Slots that differ by less differ by rounding: frames are apportioned to slots by times in ns."""

@@ -18,14 +18,14 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, inactive, window
+from .base import Metric, declared, inactive, window
 from .groups import rates
 
-THROUGHPUT = Value(
-    "throughput", "bit/s", "frame bytes at the bottleneck's exit per second", of_own_time=True
+THROUGHPUT = declared(
+    "throughput", "frame bytes at the bottleneck's exit per second", of_own_time=True
 )
-USER = Value("throughput.user", "bit/s", "of one user of a group, over all of the user's flows")
-GROUP = Value("throughput.group", "bit/s", "of all users of a group")
+USER = declared("throughput.user", "of one user of a group, over all of the user's flows")
+GROUP = declared("throughput.group", "of all users of a group")
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:

@@ -11,13 +11,12 @@ Unit: s. Source: W3C Navigation Timing Level 2, section 3; Thomas et al., QUIC a
 
 from __future__ import annotations
 
-from .base import Presentation, Value
+from .base import Presentation, declared
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value(
+    declared(
         "ttr",
-        "s",
         "time to response of a load",
         shown=Presentation(title="Time to response", rank=3, always=True),
     ),

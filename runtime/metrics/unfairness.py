@@ -24,10 +24,10 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, declared
 from .groups import Group, named
 
-UNFAIRNESS = Value("unfairness", "1", "what a user of the first group gets over one of the second")
+UNFAIRNESS = declared("unfairness", "what a user of the first group gets over one of the second")
 
 
 def _span(group: Group) -> tuple[float, float]:

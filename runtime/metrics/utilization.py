@@ -25,9 +25,9 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, inactive
+from .base import Metric, declared, inactive
 
-UTILIZATION = Value("utilization", "1", "share of the bottleneck's rate that frames took")
+UTILIZATION = declared("utilization", "share of the bottleneck's rate that frames took")
 
 
 def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None) -> MetricValue:

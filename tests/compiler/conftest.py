@@ -31,8 +31,8 @@ from fairc.dsl.model import (
     Node,
     Queue,
     Scenario,
-    SimpleWorkload,
     Transmit,
+    Workload,
 )
 from fairc.dsl.model.requests import Requests
 from fairc.mechanisms.workloads.file.cell import FileWorkload
@@ -85,7 +85,7 @@ def flow(
     client: str = "c1",
     *,
     cca: str = "cubic",
-    workload: SimpleWorkload | None = None,
+    workload: Workload | None = None,
     connections: int = 1,
     start_ns: int | None = None,
     stop_ns: int | None = None,
@@ -97,7 +97,7 @@ def flow(
         client=client,
         connections=connections,
         cca=cca,
-        workload=workload or SimpleWorkload(FileWorkload(bytes=10_000_000)),
+        workload=workload or Workload(FileWorkload(bytes=10_000_000)),
         start_ns=start_ns,
         stop_ns=stop_ns,
         span=span(line),

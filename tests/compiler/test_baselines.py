@@ -269,7 +269,7 @@ def test_workloads_and_plans_agree_on_what_is_known(workload: str) -> None:
     assert experiment is not None
     (flow,) = next(iter(experiment.some(1))).scenario.flows
     (planned,) = next(compiler.compile(experiment).cells()).flows
-    assert flow.workload.planned.adapts == (demand_bps(planned) is None)
+    assert flow.workload.part.adapts == (demand_bps(planned) is None)
 
 
 @pytest.mark.parametrize("measure", ["harm(victim)", "harm.rtt(victim)"])

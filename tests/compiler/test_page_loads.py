@@ -40,8 +40,16 @@ def web(make: Any, **options: Any) -> Any:
         "loads": 3,
         "idle": Distribution("uniform", {"low": Fraction(5), "high": Fraction(15)}),
         "timeout_ns": None,
-    }
-    workload = Load(**(given | options))
+    } | options
+    first: Any = "h2" if given["http"] == "h3" else given["http"]
+    part = LoadWorkload(
+        page=given["page"].objects,
+        client=given["client"],
+        protocols=(first, *[given["http"]] * (given["loads"] - 1)),
+        idle_ns=(0,) * given["loads"],
+        timeout_ns=NS,
+    )
+    workload = Load(part, given["page"], given["http"], given["idle"], given["timeout_ns"])
     return replace(make.flow("web", cca="bbr"), workload=workload, transport="web")
 
 

@@ -14,7 +14,7 @@ from fairc.cell.links import bucket_bytes
 from fairc.compiler.passes.delay_nodes import netem_of, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Distribution, Event, SimpleWorkload
+from fairc.dsl.model import Distribution, Event, Workload
 from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.mechanisms.workloads.file.cell import FileWorkload
@@ -272,7 +272,7 @@ def test_other_deadlines(make: SimpleNamespace) -> None:
     assert make.cell(make.scenario(net, bulk)).deadline_ns == 201 * S
     assert make.cell(make.scenario(net, bulk, duration_ns=60 * S)).deadline_ns == 61 * S
     assert make.cell(make.scenario(net, bulk, deadline_ns=7 * S)).deadline_ns == 7 * S
-    tiny = [make.flow("f", workload=SimpleWorkload(FileWorkload(bytes=1000)))]
+    tiny = [make.flow("f", workload=Workload(FileWorkload(bytes=1000)))]
     assert make.cell(make.scenario(net, tiny)).deadline_ns == 10 * S + S // 20
 
 
@@ -284,7 +284,7 @@ def test_durations_that_are_too_short(make: SimpleNamespace) -> None:
     assert "less than 10 base RTTs" in make.found(few_rtts)["short-duration"].message
     # 1 MB at half of 1 Mbit/s takes 16 s
     flows = [
-        make.flow("a", workload=SimpleWorkload(FileWorkload(bytes=10**6))),
+        make.flow("a", workload=Workload(FileWorkload(bytes=10**6))),
         make.flow("b", "s2", "c2", workload=Bulk(BulkWorkload())),
     ]
     assert (

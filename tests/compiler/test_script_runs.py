@@ -21,7 +21,7 @@ from fairc.cell.expansion import expand
 from fairc.compiler import compile, emit
 from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Workload
 from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.host.faults import EngineUnavailable
@@ -56,7 +56,7 @@ pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"this machine lacks: {LAC
 def script(make: SimpleNamespace, tmp_path: Path) -> Path:
     """A program of two small downloads over 5 Mbit/s, emitted."""
     flows = [
-        make.flow(n, s, c, workload=SimpleWorkload(FileWorkload(bytes=200_000)))
+        make.flow(n, s, c, workload=Workload(FileWorkload(bytes=200_000)))
         for n, s, c in (("one", "s1", "c1"), ("two", "s2", "c2"))
     ]
     # The kernel of continuous integration has no netem: nothing there can transmit frames.

@@ -110,9 +110,9 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, window
+from .base import Metric, declared, window
 
-VOLUME = Value("volume", "B", "bytes received")
+VOLUME = declared("volume", "bytes received")
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
@@ -177,13 +177,13 @@ WORKLOAD = '''"""Declaration of `parcel`."""
 
 from __future__ import annotations
 
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 
 from .cell import Parcel
 
 DECLARATION = WorkloadEntry(
-    name="parcel", summary="50 kB", parameters=(), build=lambda use: SimpleWorkload(Parcel())
+    name="parcel", summary="50 kB", parameters=(), build=lambda use: Workload(Parcel())
 )
 '''
 WORKLOAD_PART = '''"""The part of a plan that is `parcel`."""
@@ -250,7 +250,6 @@ DECLARATION = DeviceEntry(
     does="sieve",
     is_done="sieved",
 )
-METRICS = ()
 '''
 DEVICE_LOWERING = '''"""`sieve` as a part of the plan."""
 

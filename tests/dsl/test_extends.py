@@ -75,7 +75,7 @@ def test_keys_replace_and_blocks_merge_key_by_key() -> None:
         ("c", "htcp", 1, True),
     ]
     first = next(found.configurations())
-    assert {f.workload.size_bytes for f in first.scenario.flows} == {2_000_000}
+    assert {f.workload.part.total_bytes(1) for f in first.scenario.flows} == {2_000_000}
     assert {f.options.initial_window_packets for f in first.scenario.flows} == {4}
 
 

@@ -235,7 +235,7 @@ def test_a_loop_over_the_rows_of_a_file(
         ENDS,
     )
     flows = configuration.scenario.flows
-    assert [(f.label, f.start_ns, f.workload.size_bytes) for f in flows] == [
+    assert [(f.label, f.start_ns, f.workload.part.total_bytes(1)) for f in flows] == [
         ("f[7]", 10**9, 12_500),
         ("f[8]", 250_000_000, 3_000),
     ]

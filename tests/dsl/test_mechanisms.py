@@ -20,10 +20,13 @@ from fairc.cell.effects import EFFECT_KINDS
 from fairc.cell.medium import MEDIUM_KINDS, REPAIR_KINDS
 from fairc.cell.queues import QUEUE_KINDS
 from fairc.cell.workloads import WORKLOAD_KINDS
-from fairc.mechanisms import MECHANISMS
+from fairc.cell.workloads import Workload as PlannedWorkload
+from fairc.dsl.model import Workload
+from fairc.mechanisms import MECHANISMS, register
 
 ROOT = Path(__file__).parents[2]
 CORE = ("cell", "dsl", "words", "compiler", "runtime", "fairc/cli")
+register()
 NAMES = {path.parent.name for path in (ROOT / "mechanisms").glob("*/*/cell.py")}
 CLASSES = {
     kind.__name__
@@ -117,6 +120,15 @@ def named(tree: ast.AST) -> Iterator[str]:
             yield node.attr
         elif isinstance(node, ast.Constant) and node.value in NAMES - EVERYDAY:
             yield str(node.value)
+
+
+def test_a_workload_of_the_language_says_nothing_that_its_part_says() -> None:
+    """`own_time_ns` asks the finished part; `only_in_packets` is here what a message calls it."""
+    ours, planned = (
+        {name for name in vars(kind) if not name.startswith("_")}
+        for kind in (Workload, PlannedWorkload)
+    )
+    assert ours & planned == {"own_time_ns", "only_in_packets"}
 
 
 def test_the_list_has_every_folder() -> None:

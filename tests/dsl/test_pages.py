@@ -73,9 +73,9 @@ def test_defaults(build: Build) -> None:
     flow = flow_of(build, "page(10kB)")
     pause = Distribution("constant", {"value": Fraction(0)})
     assert isinstance(flow.workload, Load)
-    made = flow.workload
-    assert (made.client, made.http, made.loads, made.idle) == ("chromium", "h2", 1, pause)
-    assert (made.timeout_ns, made.protocols) == (None, ("h2",))
+    made, part = flow.workload, flow.workload.part
+    assert (part.client, made.http, made.page_loads, made.idle) == ("chromium", "h2", 1, pause)
+    assert (made.timeout_ns, part.protocols) == (None, ("h2",))
     assert (flow.transport, flow.connections, flow.options.initial_window_packets) == ("web", 1, 32)
     assert flow.quic_parameters == {}
 
@@ -83,15 +83,15 @@ def test_defaults(build: Build) -> None:
 def test_the_first_load_of_h3_learns_of_it(build: Build) -> None:
     flow = flow_of(build, "page(10kB), http: h3, loads: 3", "cca = cubic(hystart: off)")
     assert isinstance(flow.workload, Load)
-    assert flow.workload.protocols == ("h2", "h3", "h3")
+    assert flow.workload.part.protocols == ("h2", "h3", "h3")
     assert set(flow.cca_parameters) == {"hystart"}
     assert flow.quic_parameters["connections"] == 1
     assert flow.quic_parameters["hystart"] is False
 
 
 def test_browser_is_client(build: Build) -> None:
-    assert load_of(build, "page(10kB), browser: chromium").client == "chromium"
-    assert load_of(build, "page(10kB), client: plain").client == "plain"
+    assert load_of(build, "page(10kB), browser: chromium").part.client == "chromium"
+    assert load_of(build, "page(10kB), client: plain").part.client == "plain"
 
 
 def test_the_initial_window_of_hosts_comes_before_that_of_page_loads(build: Build) -> None:

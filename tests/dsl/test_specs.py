@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import load, read
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Workload
 from fairc.mechanisms.devices.policer.declaration import Policer
 from fairc.mechanisms.workloads.file.cell import FileWorkload
 from fairc.mechanisms.workloads.load.declaration import Load
@@ -61,8 +61,8 @@ def test_quickstart_is_a_scenario(examples: Path) -> None:
     assert slow.forward.queue.size.canonical == "2bdp"
     assert slow.forward.queue.size.span.text == "2bdp"
     assert [(f.name, f.cca, f.workload) for f in scenario.flows] == [
-        ("cubic", "cubic", SimpleWorkload(FileWorkload(bytes=10_000_000))),
-        ("bbr", "bbr", SimpleWorkload(FileWorkload(bytes=10_000_000))),
+        ("cubic", "cubic", Workload(FileWorkload(bytes=10_000_000))),
+        ("bbr", "bbr", Workload(FileWorkload(bytes=10_000_000))),
     ]
     assert scenario.duration_ns is None and scenario.stop == "all"
 
@@ -93,8 +93,9 @@ def test_satcom_is_eight_scenarios(examples: Path) -> None:
     assert experiment is not None and len(found) == 0
     scenarios = [c.scenario for c in experiment.configurations()]
     workloads = [flow.workload for scenario in scenarios for flow in scenario.flows]
-    assert all(isinstance(w, Load) and w.client == "chromium" and w.loads == 3 for w in workloads)
-    sizes = [w.size_bytes for w in workloads if isinstance(w, Load)]
+    loads = [w for w in workloads if isinstance(w, Load)]
+    assert [(w.part.client, w.page_loads) for w in loads] == [("chromium", 3)] * len(workloads)
+    sizes = [w.part.total_bytes(1) for w in loads]
     assert sizes == [15_900_000, 15_900_000, 33_000, 33_000] * 2
     assert [len(s.network.proxies) for s in scenarios] == [1, 1, 1, 1, 0, 0, 0, 0]
     windows = {s.flows[0].options.initial_window_packets for s in scenarios}

@@ -11,7 +11,9 @@ from fairc.dsl import CompileError, Diagnostics, Source, load
 from fairc.dsl.model import Distribution, Flow
 from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.onoff.declaration import OnOff
+from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.mechanisms.workloads.requests.declaration import Requests
 from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.mechanisms.workloads.video.declaration import Video
@@ -218,7 +220,7 @@ def test_video_has_the_defaults_of_the_model() -> None:
             send_buffer_bytes=2_000_000,
         )
     )
-    assert isinstance(video, Video) and video.size_bytes == 42_300_000
+    assert isinstance(video, Video) and video.part.total_bytes(1) == 42_300_000
 
 
 def test_random_workloads_are_in_seconds_and_bytes() -> None:
@@ -226,16 +228,16 @@ def test_random_workloads_are_in_seconds_and_bytes() -> None:
         "flow r { cca = cubic  workload = requests(size: pareto(15kB, 1.5), every: 100ms) }"
         "flow o { over = udp  workload = onoff(rate: 4Mbit/s, on: exponential(0.12s), off: 0s) }"
     )
-    assert requests.workload == Requests(
-        Distribution("pareto", {"mean": Fraction(15_000), "shape": Fraction(3, 2)}),
-        Distribution("constant", {"value": Fraction(1, 10)}),
+    size = Distribution("pareto", {"mean": Fraction(15_000), "shape": Fraction(3, 2)})
+    every = Distribution("constant", {"value": Fraction(1, 10)})
+    asked = RequestsWorkload(size=size.lowered(), every=every.lowered(), seed=0)
+    assert requests.workload == Requests(asked, size, every)
+    on = Distribution("exponential", {"mean": Fraction(12, 100)})
+    off = Distribution("constant", {"value": Fraction(0)})
+    sent = OnOffWorkload(
+        rate_bps=4_000_000, on=on.lowered(), off=off.lowered(), packet_bytes=1500, seed=0
     )
-    assert onoff.workload == OnOff(
-        4_000_000,
-        Distribution("exponential", {"mean": Fraction(12, 100)}),
-        Distribution("constant", {"value": Fraction(0)}),
-        None,
-    )
+    assert onoff.workload == OnOff(sent, on, off, None)
     assert (onoff.transport, onoff.cca) == ("udp", None)
 
 

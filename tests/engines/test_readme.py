@@ -22,7 +22,7 @@ def intervals(text: str) -> list[tuple[str, float, float]]:
 def test_the_numbers_of_the_readme_are_those_of_its_file(tmp_path: Path) -> None:
     """Equal digits need the same kernel and the same packages in its image, which Debian updates;
     with others the intervals overlap. If not: write the numbers anew, here, in
-    docs/learn/examples/quickstart.md and in the pictures (tests/report/screenshot.py).
+    docs/learn/examples/quickstart.md and in the pictures (tests/support/screenshot.py).
     """
     shown = intervals((ROOT / "README.md").read_text(encoding="utf-8"))
     spec = ROOT / "examples" / "quickstart.fexp"

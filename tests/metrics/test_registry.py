@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 from fairc.runtime.metrics import METRICS
+from fairc.runtime.metrics.base import declared
 from fairc.runtime.metrics.rules import CITED, RULES, cited
-from fairc.words.metric_entry import MetricEntry
-from fairc.words.metrics import METRICS as WORDS
 
 
-@pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)
-def test_every_value_of_a_word_has_the_unit_that_is_computed(entry: MetricEntry) -> None:
-    for value in next(m for m in METRICS if m.name == entry.name).values:
-        assert entry.unit_of(value.name.partition(".")[2]) == value.unit, value.name
+def test_a_value_has_the_unit_that_its_word_declares() -> None:
+    assert declared("startup", "").unit == "s"
+    assert declared("startup.cwnd", "").unit == "packets"
+    for name in ("startup.window", "start", "start.time"):
+        with pytest.raises(KeyError):
+            declared(name, "")
+
+
+def test_a_metric_is_imported_without_the_others_and_what_reads_artefacts() -> None:
+    code = "import sys, fairc.runtime.metrics.plt; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = [name for name in done.stdout.split() if name.partition(".")[0] == "fairc"]
+    assert len(names) <= 80, names
+    assert not {"fairc.runtime.metrics.rtt", "fairc.runtime.measurement.loading"} & {*names}
 
 
 def test_definitions_cite_rules_that_there_are_and_no_file() -> None:

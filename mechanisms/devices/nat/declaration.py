@@ -108,5 +108,3 @@ DECLARATION = DeviceEntry(
     does="translate",
     is_done="translated",
 )
-
-METRICS = ()

@@ -29,8 +29,8 @@ def lower(
     hosts: dict[str, None] = {}
     in_front = False
     for flow, path in traffic:
-        out = path.data if flow.workload.opened_by_sender else path.acks
-        into = path.acks if flow.workload.opened_by_sender else path.data
+        out = path.data if flow.workload.part.opened_by_sender else path.acks
+        into = path.acks if flow.workload.part.opened_by_sender else path.data
         if egress in into or back in out:
             in_front = True
             report.reject(
@@ -42,7 +42,7 @@ def lower(
                 labels=(Label(flow.span, "this flow"),),
             )
         elif egress in out:
-            hosts[flow.server if flow.workload.opened_by_sender else flow.client] = None
+            hosts[flow.server if flow.workload.part.opened_by_sender else flow.client] = None
             _check_flow(device, flow, (*out, *into), report)
     if not hosts and not in_front:
         report.reject(

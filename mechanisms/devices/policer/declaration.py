@@ -14,7 +14,6 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import DATA, PACKETS
 from fairc.dsl.model import Flow, LinkDevice, Misplaced
 from fairc.mechanisms.devices.device import DeviceEntry
-from fairc.words.metric_entry import FLOW, WINDOW, FlowPath, MetricEntry
 
 Harshness = Literal["soft", "mild", "strict"]
 Feedback = Literal["none", "classic", "accurate"]
@@ -195,39 +194,4 @@ DECLARATION = DeviceEntry(
     between_proxies=Misplaced("policed-pep", "police another link"),
     does="police",
     is_done="policed",
-)
-
-
-_OF_TOKEN_BUCKETS = ("loss", "drops")
-"""Values of `policing` that token buckets have, too."""
-
-
-def _lacks(value: str, paths: Sequence[FlowPath]) -> str:
-    """Of values of a policer: a token bucket counts bytes, and has no tokens of congestion."""
-    if value == "small_window":
-        return ""
-    if not any(path.devices & {"policer", "token_bucket"} for path in paths):
-        return "no flow is policed"
-    if value not in _OF_TOKEN_BUCKETS and not any("policer" in path.readers for path in paths):
-        return "the policer counts bytes, not congestion"
-    return ""
-
-
-METRICS = (
-    MetricEntry(
-        name="policing",
-        unit="1/s",
-        summary="Tokens, drops and level of a user's bucket, and windows that are too small",
-        parameters=(FLOW, *WINDOW),
-        module=f"{__package__}.metric",
-        values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
-        signed=frozenset({"policing.level"}),
-        outside_windows=frozenset({"unexposed"}),
-        units={
-            **dict.fromkeys(("loss", "empty", "small_window"), "1"),
-            **dict.fromkeys(("drops", "unexposed"), "packets"),
-            "level": "tokens",
-        },
-        lacks=_lacks,
-    ),
 )

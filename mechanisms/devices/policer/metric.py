@@ -38,24 +38,23 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.series import Trace
-from fairc.runtime.metrics.base import Metric, Presentation, Value, per_flow
+from fairc.runtime.metrics.base import Metric, Presentation, declared, per_flow
 
 from .record import PolicerRecord, buckets_of, policers_of, unexposed_losses
 
-TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
-LOSS = Value(
+TOKENS = declared("policing.tokens", "tokens that its packets take per second")
+LOSS = declared(
     "policing.loss",
-    "1",
     "share of its packets that the policer dropped",
     shown=Presentation(is_percent=True),
 )
-DROPS = Value("policing.drops", "packets", "packets that the policer dropped")
-LEVEL = Value("policing.level", "tokens", "mean level of its user's bucket")
-EMPTY = Value("policing.empty", "1", "share of time with an empty bucket")
-SMALL = Value("policing.small_window", "1", "share of samples with a window of at most two packets")
-UNEXPOSED = Value("policing.unexposed", "packets", "losses and marks never exposed")
+DROPS = declared("policing.drops", "packets that the policer dropped")
+LEVEL = declared("policing.level", "mean level of its user's bucket")
+EMPTY = declared("policing.empty", "share of time with an empty bucket")
+SMALL = declared("policing.small_window", "share of samples with a window of at most two packets")
+UNEXPOSED = declared("policing.unexposed", "losses and marks never exposed")
 VALUES = (TOKENS, LOSS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
 SMALL_PACKETS = 2
 

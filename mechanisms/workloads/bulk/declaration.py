@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Flow, Refusal, SimpleWorkload
+from fairc.dsl.model import Flow, Refusal, Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.sizes import A_PACKET_SIZE, A_WINDOW, whole_bytes
 
@@ -20,7 +20,7 @@ PACKET = Parameter(
 
 
 @dataclass(frozen=True)
-class Bulk(SimpleWorkload):
+class Bulk(Workload):
     """The workload `bulk`; its window is the flow's."""
 
     window: Quantity | None = field(default=None, compare=False)
@@ -32,7 +32,7 @@ class Bulk(SimpleWorkload):
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Refuse the size of datagrams where there are none."""
-        if self.datagram_bytes is not None and flow.transport != "udp":
+        if self.part.datagram_bytes is not None and flow.transport != "udp":
             yield Refusal(
                 "workload",
                 f"`packet` of `bulk` is the size of a datagram, and `{flow.label}` is not over UDP",

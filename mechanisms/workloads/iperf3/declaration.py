@@ -12,7 +12,7 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import DATA, TIME
-from fairc.dsl.model import Flow, Path, Refusal, SimpleWorkload
+from fairc.dsl.model import Flow, Path, Refusal, Workload
 from fairc.mechanisms.workloads.workload import Quantify, WorkloadEntry
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
@@ -36,7 +36,7 @@ REVERSE = Parameter("reverse", A_SWITCH, "whether the receiver is iperf3's clien
 
 
 @dataclass(frozen=True)
-class Iperf3(SimpleWorkload):
+class Iperf3(Workload):
     """The workload `iperf3`; without a datagram size it takes the path's MTU."""
 
     part: Iperf3Workload

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairc.cell.frames import QUIC_BYTES
-from fairc.cell.workloads import BROWSER as PROGRAM
 from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
@@ -81,36 +80,23 @@ TIMEOUT = Parameter(
 class Load(Workload):
     """The workload `load`: a page, loaded repeatedly, with pauses (s).
 
-    http: h3: the first load is over h2, and learns of h3.
-    every_ns: least time between the begins of two loads.
+    part: with no pause between its loads. http: h3: the first load is over h2, and learns of h3.
     timeout_ns: None: by the page's size.
     """
 
+    part: LoadWorkload
     page: Page
-    client: Client
     http: HttpVersion
-    loads: int
     idle: Distribution
     timeout_ns: int | None
-    every_ns: int = 0
     noun = "page loads"
     only_in_packets = "page loads"
     senseless = SENSELESS
 
     @property
-    def planned(self) -> type[LoadWorkload]:
-        """The class of its part of the plan."""
-        return LoadWorkload
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """A browser, unless a client without one loads the page."""
-        return frozenset() if self.client == "plain" else frozenset({PROGRAM})
-
-    @property
     def page_loads(self) -> int:
         """The number of its page loads."""
-        return self.loads
+        return len(self.part.protocols)
 
     @property
     def needs_quic(self) -> str:
@@ -121,22 +107,9 @@ class Load(Workload):
     @property
     def quic_datagram_bytes(self) -> int:
         """The smallest maximum datagram size of its loads over HTTP/3, bytes; 0: there are none."""
-        if "h3" not in self.protocols:
+        if "h3" not in self.part.protocols:
             return 0
-        return CHROMIUM_BYTES if self.client == "chromium" else QUIC_BYTES
-
-    @property
-    def protocols(self) -> tuple[HttpVersion, ...]:
-        """The HTTP version of each load."""
-        versions: list[HttpVersion] = [self.http] * self.loads
-        if self.http == "h3":
-            versions[0] = "h2"
-        return tuple(versions)
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all loads."""
-        return self.page.size_bytes * self.loads
+        return CHROMIUM_BYTES if self.part.client == "chromium" else QUIC_BYTES
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -146,13 +119,13 @@ class Load(Workload):
     @property
     def draws_pauses(self) -> bool:
         """Whether the pauses between its loads are drawn."""
-        return self.loads > 1 and is_drawn(self.idle)
+        return self.page_loads > 1 and is_drawn(self.idle)
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield the keys that a browser does not obey."""
         for key, why in NOT_FOR_BROWSERS.items():
             off = key == "fast_open" and not flow.options.fast_open
-            if self.client != "plain" and key in given and not off:
+            if self.part.client != "plain" and key in given and not off:
                 help = "leave it out, or write `client: plain`"
                 yield Refusal(key, f"`{key}` cannot be set for a browser", help, why)
 
@@ -165,7 +138,7 @@ class Load(Workload):
                 self.page.span,
                 severity=Severity.WARNING,
             )
-        if self.http == "h3" and self.loads == 1:
+        if self.http == "h3" and self.page_loads == 1:
             yield Diagnostic(
                 "no-h3-load",
                 "no load of this page is over HTTP/3",
@@ -180,9 +153,9 @@ class Load(Workload):
 
     def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return the time of all loads and (on average) their pauses, one after the other, ns."""
-        load_ns = self.load_ns(path)
-        pauses_ns = int((self.loads - 1) * mean(self.idle) * NS)
-        return max(pauses_ns + self.loads * load_ns, (self.loads - 1) * self.every_ns + load_ns)
+        load_ns, loads = self.load_ns(path), self.page_loads
+        pauses_ns = int((loads - 1) * mean(self.idle) * NS)
+        return max(pauses_ns + loads * load_ns, (loads - 1) * self.part.every_ns + load_ns)
 
     def load_ns(self, path: Path) -> int:
         """Return what one load needs alone: its bytes at the bottleneck's rate, its round trips,
@@ -201,21 +174,19 @@ class Load(Workload):
 
     def patience_ns(self, path: Path) -> int:
         """Return how long all loads take at most, without their pauses, ns."""
-        return self.loads * (max(self.latest_ns(path), self.every_ns) + OWN_NS)
+        return self.page_loads * (max(self.latest_ns(path), self.part.every_ns) + OWN_NS)
 
     def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
         """Return the pause before each load, ns: the first has none, each other draws its own."""
-        drawn = (draw(self.idle, seed, "idle", flow.name, str(k)) for k in range(1, self.loads))
+        later = range(1, self.page_loads)
+        drawn = (draw(self.idle, seed, "idle", flow.name, str(k)) for k in later)
         return (0, *(round(pause * NS) for pause in drawn))
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> LoadWorkload:
         """Return its part of the plan."""
-        return LoadWorkload(
-            page=self.page.objects,
-            client=self.client,
-            protocols=self.protocols,
+        return replace(
+            self.part,
             idle_ns=self.pauses_ns(flow, seed),
-            every_ns=self.every_ns,
             timeout_ns=self.latest_ns(path),
             quic_parameters=dict(flow.quic_parameters),
         )
@@ -232,15 +203,17 @@ def _build(use: Use[WorkloadEntry]) -> Load:
             help="keep `client`: `chromium` is a browser, `plain` a client without one",
         )
     timeout, every = use.given(TIMEOUT), use.given(EVERY)
-    return Load(
-        page=page_of(use[PAGE]),
+    page, http, loads = page_of(use[PAGE]), use[HTTP], use[LOADS].whole
+    timeout_ns = (timeout.ns or None) if timeout is not None else None
+    part = LoadWorkload(
+        page=page.objects,
         client=client or browser or CLIENT.fallback,
-        http=use[HTTP],
-        loads=use[LOADS].whole,
-        idle=distribution(use[IDLE]),
-        timeout_ns=(timeout.ns or None) if timeout is not None else None,
+        protocols=("h2" if http == "h3" else http, *[http] * (loads - 1)),
+        idle_ns=(0,) * loads,
         every_ns=every.ns if every is not None else 0,
+        timeout_ns=timeout_ns or MIN_TIMEOUT_NS,
     )
+    return Load(part, page, http, distribution(use[IDLE]), timeout_ns)
 
 
 def _sentence(load: LoadWorkload, quantity: Quantify) -> str:

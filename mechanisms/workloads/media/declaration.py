@@ -134,30 +134,19 @@ class Recording:
 class Media(Workload):
     """The workload `media`.
 
-    planned_as: its part of the plan over TCP. streams: over QUIC. own: the parameters that the file
-    gives.
+    part: as over TCP. streams: how QUIC carries them. own: the parameters that the file gives.
     """
 
-    planned_as: MediaWorkload
+    part: MediaWorkload
     streams: Carried
     own: frozenset[str]
     recording: Recording | None = None
     noun = "media"
 
     @property
-    def planned(self) -> type[MediaWorkload]:
-        """The class of its part of the plan."""
-        return MediaWorkload
-
-    @property
-    def datagram_bytes(self) -> int:
-        """IP bytes of its packets over UDP."""
-        return self.planned_as.largest_bytes
-
-    @property
     def is_drawn(self) -> bool:
         """Whether sizes of its frames are drawn."""
-        return self.planned_as.video is not None and self.planned_as.video.varies
+        return self.part.video is not None and self.part.video.varies
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -167,7 +156,7 @@ class Media(Workload):
     @property
     def group_s(self) -> float:
         """The duration of a group of pictures, s; 0: it has none, or a recording's."""
-        video = self.planned_as.video
+        video = self.part.video
         if video is None or video.recorded:
             return 0.0
         return video.group_frames / video.frames_per_s
@@ -187,7 +176,7 @@ class Media(Workload):
                 "leave it out: nobody asks for media with the first packet",
             )
         over_quic = flow.transport == "quic" and flow.cca in CCAS_OVER["quic"]
-        if self.planned_as.both and over_quic and CCAS_OVER["quic"][flow.cca or ""].is_scalable:
+        if self.part.both and over_quic and CCAS_OVER["quic"][flow.cca or ""].is_scalable:
             yield Refusal(
                 "workload",
                 f"`both` of `media` cannot be used with `{flow.cca}`",
@@ -213,7 +202,7 @@ class Media(Workload):
                 "`packet` of `media` does not apply over TCP",
                 "leave it out: TCP makes its own packets of frames",
             )
-        video = self.planned_as.video
+        video = self.part.video
         if flow.transport == "udp" and video is not None and video.adapts:
             key = LADDER.name if video.ladder_bps else LOWEST.name
             yield Refusal(
@@ -225,7 +214,7 @@ class Media(Workload):
 
     def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
         """Yield what its path cannot carry."""
-        part = self.planned_as
+        part = self.part
         if not path.rate_bps:
             return
         offered_bps = part.offered_bps(1, None)
@@ -245,7 +234,7 @@ class Media(Workload):
         """Return its part of the plan."""
         carried: Mapping[str, Carried] = {"udp": "packets", "tcp": "stream"}
         return replace(
-            self.planned_as,
+            self.part,
             carried=carried.get(flow.transport, self.streams),
             seed=stream_seed(seed, "workload", flow.name),
         )

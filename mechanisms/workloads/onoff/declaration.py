@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fairc.cell.frames import MTU
 from fairc.cell.seeds import stream_seed
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
@@ -26,20 +27,15 @@ PACKET = Parameter(
 
 @dataclass(frozen=True)
 class OnOff(Workload):
-    """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
+    """The workload `onoff`; times in s.
 
     packet_bytes: of a datagram over UDP with its IP header; None: the path's MTU.
     """
 
-    rate_bps: int
+    part: OnOffWorkload
     on: Distribution
     off: Distribution
     packet_bytes: int | None
-
-    @property
-    def planned(self) -> type[OnOffWorkload]:
-        """The class of its part of the plan."""
-        return OnOffWorkload
 
     @property
     def is_drawn(self) -> bool:
@@ -53,10 +49,8 @@ class OnOff(Workload):
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""
-        return OnOffWorkload(
-            rate_bps=self.rate_bps,
-            on=self.on.lowered(),
-            off=self.off.lowered(),
+        return replace(
+            self.part,
             packet_bytes=path.mtu if self.packet_bytes is None else self.packet_bytes,
             seed=stream_seed(seed, "workload", flow.name),
         )
@@ -65,13 +59,16 @@ class OnOff(Workload):
 def _build(use: Use[WorkloadEntry]) -> OnOff:
     on = distribution(use[ON])
     check_lasting(on, use, ON)
-    packet = use.given(PACKET)
-    return OnOff(
-        max(1, round(use[RATE].number)),
-        on,
-        distribution(use[OFF]),
-        None if packet is None else whole_bytes(packet),
+    off, packet = distribution(use[OFF]), use.given(PACKET)
+    packet_bytes = None if packet is None else whole_bytes(packet)
+    part = OnOffWorkload(
+        rate_bps=max(1, round(use[RATE].number)),
+        on=on.lowered(),
+        off=off.lowered(),
+        packet_bytes=MTU if packet_bytes is None else packet_bytes,
+        seed=0,
     )
+    return OnOff(part, on, off, packet_bytes)
 
 
 DECLARATION = WorkloadEntry(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import Quantities
 from fairc.dsl.core.units import TIME
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Workload
 from fairc.mechanisms.workloads.workload import NS, WorkloadEntry
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
@@ -20,9 +20,9 @@ EVERY = Parameter("every", _A_PERIOD, "time between packets", required=True)
 PACKET = Parameter("packet", A_PACKET_SIZE, "IP bytes of each, as of the program ping", "84B")
 
 
-def _build(use: Use[WorkloadEntry]) -> SimpleWorkload:
+def _build(use: Use[WorkloadEntry]) -> Workload:
     every_ns, packet_bytes = round(use[EVERY].number * NS), whole_bytes(use[PACKET])
-    return SimpleWorkload(PingWorkload(every_ns=every_ns, packet_bytes=packet_bytes))
+    return Workload(PingWorkload(every_ns=every_ns, packet_bytes=packet_bytes))
 
 
 DECLARATION = WorkloadEntry(

@@ -19,7 +19,7 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
-from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload, Workload
+from fairc.dsl.model import Flow, Input, Refusal, Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words import container_images
 
@@ -98,7 +98,7 @@ CPU = Parameter(
 
 
 @dataclass(frozen=True)
-class Program(SimpleWorkload):
+class Program(Workload):
     """The workload `program`."""
 
     part: ProgramWorkload
@@ -265,7 +265,7 @@ def _check_program(name: Text, content: bytes) -> None:
 
 
 @dataclass(frozen=True)
-class Interop(SimpleWorkload):
+class Interop(Workload):
     """A file that an image in a tar moves, by the contract of quic-interop-runner."""
 
     part: InteropWorkload
@@ -283,7 +283,7 @@ def _in_tar(file: Workload, tar: Text, cca: Symbol | None) -> Interop:
     image, folder = _image(tar)
     if cca is not None:
         _check_offered(cca, image)
-    size = file.total_bytes(1)
+    size = file.part.total_bytes(1)
     assert size is not None, "a file has an end"
     if size > MOST_MOVED_BYTES:
         most = f"{MOST_MOVED_BYTES >> 20} MiB"

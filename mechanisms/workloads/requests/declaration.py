@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fairc.cell.frames import segment_bytes, stream_bytes
+from fairc.cell.frames import MTU, segment_bytes, stream_bytes
 from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import SharedArrivals
 from fairc.dsl.core.entries import Parameter, Use
@@ -42,20 +42,17 @@ SHARE = Parameter(
 class Requests(Workload):
     """The workload `requests`: answers of random sizes, requested at random times (s).
 
+    part: with sizes as on a path with the usual MTU.
     size: bytes or, with `packets`, payloads of full packets.
     share: the flow's part of the one process of arrivals that all flows with a share split; `every`
     is then that of the process. None: the flow has separate arrivals.
     """
 
+    part: RequestsWorkload
     size: Distribution
     every: Distribution
     packets: bool = False
     share: Fraction | None = None
-
-    @property
-    def planned(self) -> type[RequestsWorkload]:
-        """The class of its part of the plan."""
-        return RequestsWorkload
 
     @property
     def is_drawn(self) -> bool:
@@ -93,9 +90,9 @@ class Requests(Workload):
             quic = flow.transport == "quic"
             payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
             size = size.times(payload)
-        return RequestsWorkload(
+        return replace(
+            self.part,
             size=size.lowered(),
-            every=self.every.lowered(),
             seed=stream_seed(seed, "workload", flow.name),
             shared=shared.get(flow.name),
         )
@@ -104,10 +101,13 @@ class Requests(Workload):
 def _build(use: Use[WorkloadEntry]) -> Requests:
     every = distribution(use[EVERY])
     check_lasting(every, use, EVERY)
-    size, share = use[SIZE], use.given(SHARE)
-    packets = _in_packets(size)
+    written, share = use[SIZE], use.given(SHARE)
+    packets = _in_packets(written)
+    size = distribution(written, 1 if packets else 8)
+    usual = size.times(segment_bytes(MTU)) if packets else size
     return Requests(
-        distribution(size, 1 if packets else 8),
+        RequestsWorkload(size=usual.lowered(), every=every.lowered(), seed=0),
+        size,
         every,
         packets=packets,
         share=None if share is None else share.number,

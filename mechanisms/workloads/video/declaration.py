@@ -9,7 +9,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import Flow, Path, SimpleWorkload
+from fairc.dsl.model import Flow, Path, Workload
 from fairc.mechanisms.workloads.workload import NS, WorkloadEntry
 from fairc.words.sizes import A_BUFFER, whole_bytes
 
@@ -26,7 +26,7 @@ SEND_BUFFER = Parameter("send_buffer", A_BUFFER, "send buffer of the server", "2
 
 
 @dataclass(frozen=True)
-class Video(SimpleWorkload):
+class Video(Workload):
     """The workload `video`."""
 
     part: VideoWorkload

@@ -49,6 +49,7 @@ from .cross import cross_traffic
 from .curves import curves as drawn
 from .rounds import entries, rounds
 from .study import MODELS, NO_THEORY, Model, Study, study
+from .words import METRIC as WORD
 from .words import SAMPLES_A_ROUND, scales_of
 
 _OF = {
@@ -56,33 +57,38 @@ _OF = {
     "bernoulli": "the chain of independent packet losses",
     "gaussian": "the chain under Gaussian cross traffic",
 }
+_PLAIN = Presentation()
 _SHOWN = {"theory": Presentation(title="Inside the envelope of theory", is_yes_or_no=True)}
 _AFTER = {name: "" if name == "theory" else f"_{name}" for name in MODELS}
 
+
+def _value(name: str, meaning: str, shown: Presentation = _PLAIN) -> Value:
+    """Return a value of `deviations`, with the unit that the word declares."""
+    return Value(f"{WORD.name}.{name}", WORD.unit_of(name), meaning, shown=shown)
+
+
 INSIDE = {
-    m: Value(
-        f"deviations.inside{_AFTER[m]}",
-        "1",
+    m: _value(
+        f"inside{_AFTER[m]}",
         f"1: inside the 95 % envelope of {_OF[m]}",
-        shown=_SHOWN.get(m, Presentation()),
+        _SHOWN.get(m, _PLAIN),
     )
     for m in MODELS
 }
 P = {
-    m: Value(f"deviations.p{_AFTER[m]}", "1", f"share of chains at least as extreme, of {_OF[m]}")
-    for m in MODELS
+    m: _value(f"p{_AFTER[m]}", f"share of chains at least as extreme, of {_OF[m]}") for m in MODELS
 }
-ROUNDS = Value("deviations.rounds", "1", "round trips that were measured")
-MEAN = Value("deviations.mean", "packets", "mean window of all rounds")
-MEANS = {m: Value(f"deviations.mean_{m}", "packets", f"mean window of {_OF[m]}") for m in MODELS}
-LOSSES = Value("deviations.losses", "1", "share of rounds with an entry into CWR, Recovery or Loss")
-P_PACKET = Value("deviations.p_packet", "1", "packet loss probability fitted to the losses")
-LARGEST = Value("deviations.largest", "packets", "largest window visited")
-WINDOWS = Value("deviations.windows", "1", "windows of n rounds, named after flow and scale")
-LOW = Value("deviations.alpha_min", "packets", "smallest mean of n rounds, measured")
-HIGH = Value("deviations.alpha_max", "packets", "largest mean of n rounds, measured")
-THEORY_LOW = Value("deviations.theory_min", "packets", "smallest mean observable, in theory")
-THEORY_HIGH = Value("deviations.theory_max", "packets", "largest mean observable, in theory")
+ROUNDS = _value("rounds", "round trips that were measured")
+MEAN = _value("mean", "mean window of all rounds")
+MEANS = {m: _value(f"mean_{m}", f"mean window of {_OF[m]}") for m in MODELS}
+LOSSES = _value("losses", "share of rounds with an entry into CWR, Recovery or Loss")
+P_PACKET = _value("p_packet", "packet loss probability fitted to the losses")
+LARGEST = _value("largest", "largest window visited")
+WINDOWS = _value("windows", "windows of n rounds, named after flow and scale")
+LOW = _value("alpha_min", "smallest mean of n rounds, measured")
+HIGH = _value("alpha_max", "largest mean of n rounds, measured")
+THEORY_LOW = _value("theory_min", "smallest mean observable, in theory")
+THEORY_HIGH = _value("theory_max", "largest mean observable, in theory")
 OF_MODELS = (*(v for m in MODELS for v in (INSIDE[m], P[m])), *MEANS.values())
 OF_FLOW = (ROUNDS, MEAN, LOSSES, P_PACKET, LARGEST)
 OF_SCALE = (WINDOWS, LOW, HIGH, THEORY_LOW, THEORY_HIGH)

@@ -1,4 +1,4 @@
-"""Take the README's pictures of a report: `python tests/report/screenshot.py RUN/report.html`."""
+"""Take the README's pictures of a report: `python tests/support/screenshot.py RUN/report.html`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,9 @@ import base64
 import sys
 from pathlib import Path
 
+from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
 from selenium import webdriver
 
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-]
 WIDTH, HEIGHT, SCALE = 960, 1500, 2
 SCHEMES = ("light", "dark")
 
@@ -26,12 +16,10 @@ SCHEMES = ("light", "dark")
 def take(page: Path, folder: Path) -> None:
     """Write `report-light.png` and `report-dark.png`: the top of the page, CSS pixels doubled."""
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for flag in FLAGS:
+    options.binary_location = CHROMIUM or ""
+    for flag in (*FLAGS, "--hide-scrollbars"):
         options.add_argument(flag)
-    driver = webdriver.Chrome(
-        options=options, service=webdriver.ChromeService("/usr/bin/chromedriver")
-    )
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
         size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": SCALE, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -48,6 +36,8 @@ def take(page: Path, folder: Path) -> None:
 def main() -> None:
     """Take the pictures into docs/img."""
     page = Path(sys.argv[1] if len(sys.argv) > 1 else "results/quickstart/report.html")
+    if LACKS:
+        sys.exit(f"it {LACKS}")
     if not page.is_file():
         sys.exit(f"{page} does not exist: run `make demo` first")
     folder = Path(__file__).parents[2] / "docs" / "img"
