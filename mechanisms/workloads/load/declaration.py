@@ -208,7 +208,7 @@ def _build(use: Use[WorkloadEntry]) -> Load:
     part = LoadWorkload(
         page=page.objects,
         client=client or browser or CLIENT.fallback,
-        protocols=("h2" if http == "h3" else http, *[http] * (loads - 1)),
+        protocols=tuple("h2" if http == "h3" and not i else http for i in range(loads)),
         idle_ns=(0,) * loads,
         every_ns=every.ns if every is not None else 0,
         timeout_ns=timeout_ns or MIN_TIMEOUT_NS,
