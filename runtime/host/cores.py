@@ -30,7 +30,7 @@ has waited, within these bounds. Sixty that wait take a twentieth of a core, not
 core that is free stays so for 5 % of a wait at most.
 """
 SILENCE_S = 2.0
-"""How long a guest or a report waits before its user is told."""
+"""Seconds that a guest or a report waits before the user is told."""
 WAITING = "waiting: other runs of yours have taken the cores of this machine"
 FLOCK = "hhqqi4x"
 """`struct flock` of a 64-bit Linux: type, whence, start, length, pid."""

@@ -86,9 +86,10 @@ def match(
 ) -> Matching:
     """Match packets of two captures, each in order of time.
 
-    waiting: how many packets were in transit between the two points when the capture ended. Of the
-    missing packets that none has overtaken which had to wait for them, that many are pending and
-    not lost: those for which a drop-tail queue had room, else the latest.
+    waiting: how many packets were in transit between the two points when the capture ended. That
+    many of the missing packets are pending and not lost. By `order`, those may be that came after
+    the last one found, after the last one found of their flow, or any. Of these it is those for
+    which a drop-tail queue had room, else the latest.
     order: in which they pass. drop_tail: the queue between the points, if it drops exactly what
     does not fit.
     """

@@ -33,7 +33,7 @@ from .cell import (
 )
 
 HERE = "./"
-"""The prefix of an argument that names a file beside the experiment."""
+"""Arguments with this prefix name files in the folder of the experiment."""
 
 ELF, X86_64 = b"\x7fELF", 62
 ARCHITECTURES = {3: "32-bit x86", 40: "32-bit ARM", 183: "64-bit ARM", 243: "RISC-V"}
