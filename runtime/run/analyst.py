@@ -125,7 +125,10 @@ def main() -> None:
     """Answer jobs until there are no more."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    requests = Requests.model_validate_json(sys.stdin.readline())
+    first = sys.stdin.readline()
+    if not first:  # the run ended before it had a cell to analyse
+        return
+    requests = Requests.model_validate_json(first)
     for line in sys.stdin:
         try:
             answer = Answer(result=derive(Job.model_validate_json(line), requests))

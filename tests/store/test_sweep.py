@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
@@ -210,6 +212,13 @@ def test_the_analysis_of_a_long_cell_can_be_stopped() -> None:
     for longest_s, processes in ((analysis_pool.LONG_S - 1, 0), (analysis_pool.LONG_S, 1)):
         with closing(analysis_pool.Analysts(1, 1, longest_s, requests)) as analysts:
             assert len(analysts._processes) == processes
+
+
+def test_a_process_without_a_job_ends_in_silence() -> None:
+    """As when a run is stopped before it has a cell to analyse."""
+    command = [sys.executable, "-P", "-m", analysis_pool.PROGRAM]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert ended.stdout == ended.stderr == b""
 
 
 def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
