@@ -150,7 +150,8 @@ def deaf_to_marks(measurement: Measurement) -> Iterator[Finding]:
     """Rule 20: who sends ECN-capable packets is told of marks.
 
     Linux 7.0 and later send a SYN/ACK again without ECE, but keep ECN (runtime/uml/patches, number
-    21): the client then echoes no mark, and the server sends on as if there were none.
+    21): the client then echoes no mark, and the server sends on as if there were none. With
+    accurate ECN the server knows, and sends no packet that could be marked.
     """
     for flow in measurement.flows:
         if flow.plan.transport != "tcp" or measurement.split(flow):
@@ -158,7 +159,10 @@ def deaf_to_marks(measurement: Measurement) -> Iterator[Finding]:
         if _ecn_rewritten(measurement, flow):
             continue  # a handshake sees that, and each end may draw its own conclusion
         reports = flow.endpoints.reports
-        sending = sum(bool(event.get("ecn")) for event in reports["accepted"])
+        sending = sum(
+            bool(event.get("ecn")) and not event.get("accurate_ecn")
+            for event in reports["accepted"]
+        )
         echo = [event["ecn"] for event in reports["connected"] if "ecn" in event]
         deaf = min(sending - sum(echo), echo.count(False))
         if deaf > 0:
