@@ -188,7 +188,8 @@ class Measurements(ABC):
     ) -> Mapping[str, Time]:
         """Return over which time the value of each flow is; empty where all are over the same.
 
-        flows: also names of all with an index, whose sum a value of a group is. metric: full name; there is nothing for one that is no rate over the flow's own time.
+        flows: also names of all with an index, whose sum a value of a group is. metric: full name;
+        there is nothing for one that is no rate over the flow's own time.
         """
         if not self.has_own_times(metric) or configuration not in self.times:
             return {}
