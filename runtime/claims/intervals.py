@@ -377,8 +377,11 @@ def _independent(
     first, second = unit.factors
     a, b = (list(found.values()) for found in values)
     if unit.form == "ratio":
-        logs = median_difference([_log(x) for x in a], [_log(x) for x in b], level)
-        found = _affine(_exp(logs), first, unit.shift)
+        found = _exp(median_difference([_log(x) for x in a], [_log(x) for x in b], level))
+        above, below = median(a).value, median(b).value
+        if found.value is not None and above is not None and below:
+            found = replace(found, value=above / below)  # of two middle values the mean, as shown
+        found = _affine(found, first, unit.shift)
         return Quantity(found, together, 0.5, "sign tests")
     a, b = [first * x for x in a], [-second * x for x in b]
     if unit.terms[0].statistic == "mean":

@@ -93,7 +93,8 @@ class Endpoints:
     opened_s: connection -> when the client opened it. accepted_s: when the server accepted it.
     done_s: when a connection that received its whole workload had its last byte. first_byte_s:
     first data of any connection, None when there was none. end_s: last byte or stop of the last
-    connection, None when one never ended.
+    connection, None when one never ended; of files over UDP that were sent, the last byte that
+    came, although a client waits for what is lost.
     unended: connections whose end the client never reported.
     given_up: connections that ended by themselves, in order of time; of several reports of one (by
     client and server) the first.
@@ -152,12 +153,14 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     ended = times(_of(client, _ENDS), client_file) | done
     stop_s = ended_s if flow.stop_ns is None else min(flow.stop_ns * NS, ended_s)
     watched = opened if flow.workload.records == "videos" else {}
+    rest = reported(artefacts, flow, server, client)
+    end_s = max(ended.values()) if len(ended) == flow.connections else None
     return Endpoints(
         opened_s=opened,
         accepted_s=times(server["accepted"], server_file),
         done_s=done,
         first_byte_s=min(first.values(), default=None),
-        end_s=max(ended.values()) if len(ended) == flow.connections else None,
+        end_s=_last_byte_s(flow, rest["reports"]["sent"], rest["transits"], end_s),
         unended=flow.connections - len(ended),
         given_up=_given_up(client, client_file, server, server_file),
         completed=len(done) == flow.connections,
@@ -168,8 +171,23 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         requests=applications.requests(
             client["fetched"], client["unfinished"], client["asked"], client_file
         ),
-        **reported(artefacts, flow, server, client),
+        **rest,
     )
+
+
+def _last_byte_s(
+    flow: Flow, sent: Iterable[Mapping[str, Any]], came: Transits | None, end_s: float | None
+) -> float | None:
+    """Return when a flow ended: of datagrams that were all sent, as the last one came.
+
+    A client that misses one goes on listening, for 3 s of silence or until it is stopped.
+    """
+    size = flow.workload.total_bytes(flow.connections) if flow.transport == "udp" else None
+    if end_s is None or size is None or came is None or not len(came.arrived_s):
+        return end_s
+    if sum(event.get("bytes", 0) for event in sent) < size:
+        return end_s
+    return min(end_s, float(came.arrived_s.max()))
 
 
 def times(events: Iterable[Mapping[str, Any]], file: str) -> dict[int, float]:

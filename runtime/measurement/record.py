@@ -203,7 +203,7 @@ class FlowRecord:
         sending = samples.t_s[ours] <= samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
         size = self.plan.workload.total_bytes(1) if self.is_greedy else None
         if size is not None:
-            sending &= ~(samples.sent_bytes[ours] >= size)
+            sending &= ~np.logical_or.accumulate(samples.sent_bytes[ours] >= size)
         return ours[: max(1, int(sending.sum()))]
 
     @property

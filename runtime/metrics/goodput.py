@@ -33,8 +33,10 @@ GOODPUT = declared(
     shown=Presentation(rank=0, typical=1, column="goodput_bps"),
     of_own_time=True,
 )
-USER = declared("goodput.user", "of one user of a group, over all of the user's flows")
-GROUP = declared("goodput.group", "of all users of a group")
+USER = declared(
+    "goodput.user", "of one user of a group, over all of the user's flows", of_own_time=True
+)
+GROUP = declared("goodput.group", "of all users of a group", of_own_time=True)
 SUBFLOW = declared("goodput.subflow", "of the subflows on one path of a flow over MPTCP")
 
 

@@ -29,7 +29,10 @@ def known_values(
         from_packets = value.metric in entry.from_packets
         if not measurement.captured and (entry.packets != "none" or from_packets):
             yield value.model_copy(update={"value": None, "reason": UNCAPTURED, "links": None})
-        elif entry.packets == "flow" and unseen and value.flow in {None, *unseen}:
+        elif entry.packets == "flow" and value.flow in unseen:
+            # Packets are no reason for a flow of which none can be seen.
+            yield value.model_copy(update={"value": None, "reason": SHARED, "links": None})
+        elif entry.packets == "flow" and unseen and value.flow is None:
             yield _without(value, SHARED)
         elif from_packets and value.flow in split:
             yield _without(value, TWO_LEGS)

@@ -24,8 +24,10 @@ from .groups import rates
 THROUGHPUT = declared(
     "throughput", "frame bytes at the bottleneck's exit per second", of_own_time=True
 )
-USER = declared("throughput.user", "of one user of a group, over all of the user's flows")
-GROUP = declared("throughput.group", "of all users of a group")
+USER = declared(
+    "throughput.user", "of one user of a group, over all of the user's flows", of_own_time=True
+)
+GROUP = declared("throughput.group", "of all users of a group", of_own_time=True)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.model.metric_names import request_label
+from fairc.dsl.model.names import names_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
 from fairc.runtime.metrics.registry import value_named
@@ -187,7 +188,8 @@ class Measurements(ABC):
     ) -> Mapping[str, Time]:
         """Return over which time the value of each flow is; empty where all are over the same.
 
-        metric: full name; there is nothing for one that is no rate over the flow's own time.
+        flows: also names of all with an index, whose sum a value of a group is. metric: full name;
+        there is nothing for one that is no rate over the flow's own time.
         """
         if not self.has_own_times(metric) or configuration not in self.times:
             return {}
@@ -195,7 +197,7 @@ class Measurements(ABC):
         own = {
             flow: (max(begin, begin_s), min(end, until_s))
             for flow, (begin, end) in self.times[configuration].items()
-            if flow in flows
+            if not names_of(flow).isdisjoint(flows)
         }
         return own if different(own) else {}
 

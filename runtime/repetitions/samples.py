@@ -141,11 +141,12 @@ class Group:
     @property
     def moving(self) -> str:
         """Which flows still move, where the values depend on it; empty if none."""
-        if not is_level(self.metric):
+        formulas = self.measured.plan.formulas
+        if not is_level(self.metric) and all(own.name != self.metric for own in formulas):
             return ""
-        flow = self.by.get(FLOW)
+        flow, moving = self.by.get(FLOW), self.measured.moving
         configurations = dict.fromkeys(outcome.configuration for outcome in self.outcomes)
-        return sentence(self.metric, (flow,) if flow else (), configurations, self.measured.moving)
+        return sentence(self.metric, (flow,) if flow else (), configurations, moving, formulas)
 
     @property
     def times(self) -> str:

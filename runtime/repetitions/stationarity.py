@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fairc.dsl.model.metric_names import metric_of, unmarked
+from fairc.dsl.model.requests import Formula
 from fairc.words.metrics import METRICS
 
 LEVEL = 0.05
@@ -71,7 +72,11 @@ def is_level(metric: str) -> bool:
 
 
 def moved(
-    metric: str, flows: Collection[str], configurations: Iterable[str], found: Nonstationary
+    metric: str,
+    flows: Collection[str],
+    configurations: Collection[str],
+    found: Nonstationary,
+    formulas: Iterable[Formula] = (),
 ) -> dict[str, set[str]]:
     """Return the flows that move, by what changes as declared meanwhile (empty: nothing); none if
     the metric does not depend on it.
@@ -80,8 +85,15 @@ def moved(
     influence. A name that is not a flow's, as that of a group of users, stands for all. A flow
     without a test, which offers less than it could get or moved all it had, sets its rate itself;
     its other values, such as delays, depend on all flows. The table `flows` has the test of each.
+    formulas: the metrics of the file's own, which depend on what they are made of.
     """
     by_change: dict[str, set[str]] = {}
+    if own_metric := next((each for each in formulas if each.name == metric), None):
+        for part in own_metric.operands:
+            whose = flows if part.is_each else part.flows
+            of_part = moved(part.metric, whose, configurations, found, formulas)
+            for change, moving in of_part.items():
+                by_change.setdefault(change, set()).update(moving)
     if not is_level(metric):
         return by_change
     is_rate = METRICS[metric_of(metric)].unit == "bit/s"
@@ -99,10 +111,14 @@ EVERY = "flows are "
 
 
 def sentence(
-    metric: str, flows: Collection[str], configurations: Iterable[str], found: Nonstationary
+    metric: str,
+    flows: Collection[str],
+    configurations: Collection[str],
+    found: Nonstationary,
+    formulas: Iterable[Formula] = (),
 ) -> str:
     """Say whether flows move; empty if none does. The arguments are those of `moved`."""
-    by_change = moved(metric, flows, configurations, found)
+    by_change = moved(metric, flows, configurations, found, formulas)
     return "; ".join(
         f"{'' if by_change[change] <= set(flows) else EVERY}{_what(change)}"
         for change in sorted(by_change)

@@ -235,15 +235,20 @@ def behind_others_s(
 
 
 def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bps: int) -> bool:
-    """Return whether a flow sends enough through a place for a queue: data at its bottleneck, or
-    acknowledgements of data that comes much faster.
+    """Return whether a flow sends enough through a place for a queue: data at its bottleneck, what
+    its client sends of its own, or acknowledgements of data that comes much faster.
     """
     paths = measurement.paths
     if place in (other.plan.bottleneck, *other.plan.further_bottlenecks):
         return True
     if paths.interfaces[place].bottleneck and place in paths.of(other.plan):
         return True
-    if other.plan.transport == "udp" or place not in paths.back(other.plan):
+    if place not in paths.back(other.plan):
+        return False
+    own_code = other.plan.workload.own_code is not None
+    if own_code or any(way == "up" for way, _ in other.endpoints.frames):
+        return True
+    if other.plan.transport == "udp":
         return False
     bottleneck = paths.interfaces[other.plan.bottleneck].shaper
     return bottleneck is None or rate_bps < ACK_SHARE * bottleneck.rate_bps

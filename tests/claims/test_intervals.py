@@ -115,6 +115,17 @@ def test_a_ratio_is_taken_on_logarithms(common: bool) -> None:
     )
 
 
+def test_the_ratio_of_two_medians_is_that_of_the_medians_that_are_shown() -> None:
+    """Of 1, 1, ... 9, 9 the median is 5; on logarithms it would be 3."""
+    a = {r: 1.0 if r < 5 else 9.0 for r in range(10)}
+    b = {r: 2.0 + r / 1000 for r in range(10)}
+    found = intervals.of_unit(
+        unit(term("a"), term("b"), form="ratio"), [a, b], LEVEL, common=False
+    ).estimate
+    assert found.value == pytest.approx(5 / 2.0045)
+    assert (found.low, found.high) == pytest.approx((1 / 2.009, 9 / 2.0), rel=0.01)
+
+
 def test_a_ratio_of_what_is_not_positive_has_no_interval() -> None:
     a = sample(6)
     b = {**sample(7), 3: 0.0}

@@ -95,6 +95,16 @@ experiment many {
 }
 """
 
+CALL = """fexp 1
+experiment call {
+  topology = bottleneck(rate: 3Mbit/s, rtt: 60ms, queue: fifo(200ms))
+  flow call { over = udp  start = 0s  workload = media(video: 1Mbit/s, sizes: fixed, both: on) }
+  flow late { cca = reno  start = 2010ms  workload = bulk }
+  duration = 3s
+  measure  = [goodput]
+}
+"""
+
 SMALL = """fexp 1
 experiment small {
   topology = bottleneck(rate: 300Mbit/s, rtt: 40ms, queue: fifo(1bdp))
@@ -129,7 +139,7 @@ experiment in_a_row {
 
 CELLS = (
     *(("adsl", ADSL), ("stop", STOP), ("incast", INCAST), ("both-ways", BOTH_WAYS)),
-    *(("many", MANY), ("small", SMALL), ("in-a-row", IN_A_ROW)),
+    *(("many", MANY), ("call", CALL), ("small", SMALL), ("in-a-row", IN_A_ROW)),
 )
 
 Run = tuple[Cell, Path]
@@ -223,6 +233,17 @@ def test_a_handshake_that_waits_behind_other_flows(
     monkeypatch.setitem(schedule.__globals__, "behind_others_s", lambda *_: 0.0)
     (found,) = schedule(measurement)
     assert found.reason.startswith("flow far started")
+
+
+def test_a_handshake_that_waits_behind_what_clients_send(
+    runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A SYN comes behind a key frame on its way from the client of a call: its host was not late."""
+    measurement = load(*runs["call"])
+    assert not list(schedule(measurement))
+    monkeypatch.setitem(schedule.__globals__, "behind_others_s", lambda *_: 0.0)
+    (found,) = schedule(measurement)
+    assert found.reason.startswith("flow late started")
 
 
 def test_a_handshake_that_waits_behind_handshakes(

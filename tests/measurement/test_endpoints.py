@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from madeartefacts import QUIC_SAMPLE, TCP_SAMPLE, crowded
-from madecell import MS
+from madeartefacts import QUIC_SAMPLE, TCP_SAMPLE, crowded, hand_made
+from madecell import MS, PAYLOAD
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.applications import Video, requests, videos
 from fairc.runtime.measurement.samples import STATES, Samples, read
+from fairc.runtime.measurement.transits import RECORD
 
 FILE = "a.client.ndjson"
 S = 10**9
@@ -95,6 +97,37 @@ def test_a_cell_of_every_transport_is_read(tmp_path: Path) -> None:
     assert len(b.endpoints.samples.t_s) == 0
     assert a.endpoints.ccas == {"cubic"}
     assert not b.endpoints.ccas
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrived_ms", "end_s"),
+    [(4, (20, 40), 0.04), (3, (20, 40), 0.09), (4, (), 0.09)],
+    ids=["all sent", "stopped", "nothing came"],
+)
+def test_a_file_over_udp_ends_with_the_last_datagram_that_comes(
+    tmp_path: Path, sent: int, arrived_ms: tuple[int, ...], end_s: float
+) -> None:
+    """Its client waits for what is lost: 3 s, or until it is stopped."""
+    made = hand_made("aaaaaaaaaa", flows=1, transports=("udp",), file_bytes=4 * PAYLOAD)
+    folder = made.write(tmp_path)
+    rows = np.array([(ms * MS, 5 * MS) for ms in arrived_ms], RECORD)
+    (folder / "a.client.transits").write_bytes(rows.tobytes())
+    logged = {"event": "logged", "file": "a.client.transits", "records": len(rows)}
+    written = {
+        "a.client.ndjson": [
+            {"t_ns": 20 * MS, "event": "first-byte", "connection": 0},
+            {"t_ns": 90 * MS, "event": "stopped", "connection": 0, "bytes": 2 * PAYLOAD},
+            {"t_ns": 90 * MS, **logged},
+        ],
+        "a.server.ndjson": [
+            {"t_ns": 40 * MS, "event": "sent", "connection": 0, "bytes": sent * PAYLOAD}
+        ],
+    }
+    for name, events in written.items():
+        (folder / name).write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    (flow,) = load(made.cell, folder).flows
+    assert flow.end_s == pytest.approx(end_s)
+    assert not flow.endpoints.completed
 
 
 def moments(*named: tuple[float, str], connection: int = 0) -> list[dict[str, Any]]:

@@ -66,8 +66,9 @@ def test_a_cell_with_proxies_is_valid(tmp_path: Path) -> None:
     assert judge(load(made.cell, made.write(tmp_path))) == ("valid", ())
 
 
-def test_flows_that_share_proxies_have_no_packets_of_their_own(tmp_path: Path) -> None:
-    found = values(split(0, 1), tmp_path, "throughput")
+@pytest.mark.parametrize("metric", ["throughput", "loss_rate", "queue_delay"])
+def test_flows_that_share_proxies_have_no_packets_of_their_own(tmp_path: Path, metric: str) -> None:
+    found = values(split(0, 1), tmp_path, metric)
     assert {value.value for value in found.values()} == {None}
     assert all("share its proxies" in value.reason for value in found.values())
 

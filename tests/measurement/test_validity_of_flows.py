@@ -461,6 +461,23 @@ def test_hosts_that_have_sent_everything_do_not_limit(
     assert ("limited by its hosts" in reasons) == (expected == "flagged"), (found, reasons)
 
 
+def test_hosts_whose_last_packets_are_lost_do_not_limit(tmp_path: Path) -> None:
+    """All of a file has been sent from 2 s on; a loss of it is known from 3 s on, and repaired."""
+    made = crowded(transports=("tcp", "quic"))
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=FileWorkload(bytes=1_000_000))))
+
+    def send(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            all_sent, known = event["t_ns"] > 2_000 * MS, event["t_ns"] > 3_000 * MS
+            event["bytes_sent"] = 1_001_000 if all_sent else 900_000
+            event["bytes_lost"] = 50_000 if known else 0
+            event["app_limited_us"] = max(0, event["t_ns"] // 1_000 - 2_000_000)
+
+    found, reasons = verdict(made, tmp_path, edit_lines("b.server.ndjson", send))
+    assert (found, "limited by its hosts" in reasons) == ("valid", False), reasons
+
+
 def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
     change = edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"] * 71 // 100))
     found, reasons = verdict(crowded(), tmp_path, change)

@@ -12,6 +12,8 @@ from madecell import PAYLOAD
 from storedcells import AXES, of, stored
 
 from fairc.compiler.plan import Change, Flow, Requests, Statistic
+from fairc.dsl.model.expressions import CellValue, Operation
+from fairc.dsl.model.requests import Formula
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.claims.values import Values
 from fairc.runtime.repetitions.stationarity import (
@@ -87,6 +89,30 @@ def test_declared_changes_have_their_own_sentence() -> None:
     assert sentence("goodput", {"b"}, ["x"], found) == moves
     assert sentence("goodput", {"c"}, ["x"], found) == "", "it follows no change"
     assert sentence("utilization", (), ["x"], found) == f"flows are {moves}; flows are {means}"
+
+
+def test_a_metric_of_the_files_own_moves_with_what_it_is_made_of() -> None:
+    found = nonstationary([("x", "a", 0.01, None), ("x", "b", 0.10, None)])
+    moves = "still moving (KPSS): it depends on when it was taken"
+    a = CellValue(metric="goodput", flows=("a",))
+    b = CellValue(metric="goodput", flows=("b",))
+    each, waits = CellValue(metric="goodput", is_each=True), CellValue(metric="fct.mean")
+
+    def formula(name: str, *parts: CellValue | str) -> Formula:
+        of = tuple(CellValue(metric=p) if isinstance(p, str) else p for p in parts)
+        made = Operation(operator="+", of=of)
+        return Formula(name=name, text="", unit="bit/s", flows=(), expression=made)
+
+    own = (
+        *(formula("sum", a, b), formula("rest", b, waits)),
+        *(formula("of", each, each), formula("more", "sum", b)),
+    )
+    for name in ("sum", "more"):
+        assert sentence(name, (), ["x"], found, own) == f"flows are {moves}"
+    assert sentence("rest", (), ["x"], found, own) == ""
+    assert sentence("of", ("a",), ["x"], found, own) == moves
+    assert sentence("of", ("b",), ["x"], found, own) == ""
+    assert sentence("sum", (), ["x"], found) == ""
 
 
 def slots(least: int) -> str:

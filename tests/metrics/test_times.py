@@ -52,14 +52,19 @@ def test_every_cell_has_the_times_of_its_flows(tmp_path: Path) -> None:
         assert flow.rate_until_s is not None and flow.rate_until_s == flow.end_s
 
 
-def run(folder: Path, ends: tuple[float, float], losses: tuple[str, ...] = ("0%",)) -> Path:
-    """Six cells of each loss, whose flows end at these times."""
+def run(
+    folder: Path,
+    ends: tuple[float, float],
+    losses: tuple[str, ...] = ("0%",),
+    names: tuple[str, str] = ("a", "b"),
+) -> Path:
+    """Six cells of each loss, whose flows have these names and end at these times."""
     cells = []
     for i in range(6 * len(losses)):
         each = stored(i, losses[i // 6], float(i))
         flows = tuple(
-            flow.model_copy(update={"rate_from_s": 0.0, "rate_until_s": end})
-            for flow, end in zip(each.result.flows, ends, strict=True)
+            flow.model_copy(update={"flow": name, "rate_from_s": 0.0, "rate_until_s": end})
+            for flow, name, end in zip(each.result.flows, names, ends, strict=True)
         )
         result = each.result.model_copy(update={"flows": flows})
         cells.append(Stored(each.cell, result, each.folder))
@@ -86,6 +91,18 @@ def test_a_sweep_says_it_without_the_times_of_each(tmp_path: Path) -> None:
     swept = read(run(tmp_path, (20.0, 10.0), ("0%", "1%")))
     said = {row["remark"] for row in summarise(swept, "goodput")}
     assert said == {"over different times of the flows: they do not add up"}
+
+
+def test_a_sum_of_rates_says_it(tmp_path: Path) -> None:
+    """Of two files one after the other it may be twice the link's rate."""
+    names = ("f[1]", "f[2]")
+    measured = read(run(tmp_path / "apart", (20.0, 10.0), names=names))
+    (configuration,) = {o.configuration for o in measured.outcomes}
+    for metric in ("goodput.group", "throughput.user"):
+        assert measured.unequal_times(metric, configuration, {"f"}).keys() == {*names}
+        assert not measured.unequal_times(metric, configuration, {"g"})
+    alike = read(run(tmp_path / "alike", (20.0, 19.5), names=names))
+    assert not alike.unequal_times("goodput.group", configuration, {"f"})
 
 
 @pytest.mark.parametrize(("end", "says"), [(8.0, False), (15.0, True)])

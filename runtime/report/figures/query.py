@@ -262,8 +262,9 @@ class Query:
         terms = self.expression.units[0].terms if self.expression else ()
         about = {term.metric for term in terms} or {metric}
         own = {sample.flow for sample in self.samples if sample.flow}
+        formulas = run.measured.plan.formulas
         found = [
-            {change for name in about for change in moved(name, own, [of], moves)}
+            {change for name in about for change in moved(name, own, [of], moves, formulas)}
             for of in configurations
         ]
         if still := sum("" in changes for changes in found):
