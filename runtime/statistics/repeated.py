@@ -21,7 +21,7 @@ from .sequential import at_any_time, at_interim
 
 T = TypeVar("T")
 
-OF_MEANS = "no interval of a mean is valid where the values decide how many there are"
+OF_MEANS = "no interval of a mean is valid if the values decide their number"
 
 
 @dataclass(frozen=True, slots=True)
