@@ -144,7 +144,8 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     entry.tunnelled.code,
                     f"this link {entry.does}, which pass it in a tunnel",
                     egress.way.span,
-                    "packets of a tunnel have no checksum, so captures do not show which are damaged",
+                    "packets of a tunnel have no checksum, so captures do not show which are"
+                    " damaged",
                     entry.tunnelled.help,
                     labels=label,
                 )
