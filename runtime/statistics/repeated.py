@@ -106,7 +106,7 @@ class Repeated:
         return lambda values: self.percentile(values, float(name[1:]))
 
     def _alone(self, found: Estimate) -> Estimate:
-        """Return an estimate, without its interval where the values decide how many there are."""
+        """Return an estimate, without its interval if the values decide their number."""
         if not self.is_range or found.low is None:
             return found
         return replace(found, low=None, high=None, reason=OF_MEANS)
