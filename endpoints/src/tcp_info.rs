@@ -1,7 +1,7 @@
 //! `TCP_INFO`: the kernel's view of a connection, read with one system call.
 
 use crate::bbr_info::Model;
-use crate::sys;
+use crate::{socket, sys};
 use serde::Serialize;
 use socket2::Socket;
 use std::convert::TryInto;
@@ -98,6 +98,31 @@ impl Agreed {
             fast_open: options & 32 != 0,
         }
     }
+}
+
+/// What a client has when its handshake is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Established {
+    /// `SO_RCVBUF` as the kernel counts it.
+    pub receive_buffer_bytes: u32,
+    /// The largest receive window that the kernel offers (`TCP_WINDOW_CLAMP`).
+    pub receive_window_bytes: u32,
+    /// It echoes marks of Explicit Congestion Notification (`TCPI_OPT_ECN`).
+    pub ecn: bool,
+}
+
+/// Reads what a client has when its handshake is over; over MPTCP, which has no limit of the window
+/// that could be read, the buffer is the window.
+///
+/// # Errors
+/// Those of `read`.
+pub fn established(socket: &Socket, is_mptcp: bool) -> io::Result<Established> {
+    let receive_buffer_bytes = socket::number(socket, libc::SO_RCVBUF)?;
+    let receive_window_bytes =
+        if is_mptcp { receive_buffer_bytes } else { socket::window(socket)? };
+    let (Agreed { ecn, .. }, ..) = agreed(socket)?;
+    Ok(Established { receive_buffer_bytes, receive_window_bytes, ecn })
 }
 
 /// The structure up to and with `tcpi_bytes_retrans` (Linux 4.19).

@@ -46,7 +46,7 @@ from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loss import chosen_losses, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
-from .options import least_timeouts, transport_options
+from .options import deaf_to_marks, least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
 from .processing import processing, transmission
 from .schedule import schedule
@@ -93,6 +93,7 @@ CHECKS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
+    deaf_to_marks,
     least_timeouts,
     host_buffers,
     host_limits,
@@ -118,6 +119,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
+    deaf_to_marks,
     least_timeouts,
     host_buffers,
     host_limits,

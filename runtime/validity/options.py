@@ -107,9 +107,7 @@ def _options(
     Each connection of a page load is judged by the transport that it ran over.
     """
     over = flow.endpoints.transports
-    ways = (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
-    ends = map(measurement.paths.arrival, ways)
-    rewritten = any(end is not None and end.arriving_ecn is not None for end in ends)
+    rewritten = _ecn_rewritten(measurement, flow)
     for transport in ("tcp", "quic") if flow.loads_pages else (flow.plan.transport,):
         for option in _OPTIONS[transport]:
             if rewritten and option.key in ("ecn", "accurate_ecn") and option.event == "accepted":
@@ -122,6 +120,13 @@ def _options(
                     if e[option.key] is not None and over.get(e.get("connection", -1)) == transport
                 ]
             yield option, events
+
+
+def _ecn_rewritten(measurement: Measurement, flow: FlowRecord) -> bool:
+    """Return whether a link on a flow's way, there or back, changes the ECN of its packets."""
+    ways = (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
+    ends = map(measurement.paths.arrival, ways)
+    return any(end is not None and end.arriving_ecn is not None for end in ends)
 
 
 def transport_options(measurement: Measurement) -> Iterator[Finding]:
@@ -139,6 +144,35 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 )
                 reason += f" away, or the system overrides it; {see('system.json')}"
                 yield Finding("invalid", reason)
+
+
+def deaf_to_marks(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: who sends ECN-capable packets is told of marks.
+
+    Linux 7.0 and later send a SYN/ACK again without ECE, but keep ECN (runtime/uml/patches, number
+    21): the client then echoes no mark, and the server sends on as if there were none. With
+    accurate ECN the server knows, and sends no packet that could be marked.
+    """
+    for flow in measurement.flows:
+        if flow.plan.transport != "tcp" or measurement.split(flow):
+            continue  # proxies and their ends agree on each part by itself
+        if _ecn_rewritten(measurement, flow):
+            continue  # a handshake sees that, and each end may draw its own conclusion
+        reports = flow.endpoints.reports
+        sending = sum(
+            bool(event.get("ecn")) and not event.get("accurate_ecn")
+            for event in reports["accepted"]
+        )
+        echo = [event["ecn"] for event in reports["connected"] if "ecn" in event]
+        deaf = min(sending - sum(echo), echo.count(False))
+        if deaf > 0:
+            yield Finding(
+                "flagged",
+                f"{deaf} of {len(echo)} connections of flow {flow.name} do not respond to marks:"
+                " their servers send ECN-capable packets, and their clients have no ECN. After two"
+                " losses of a SYN/ACK, Linux from 7.0 on does so; the standard kernel of `uml` does"
+                " not",
+            )
 
 
 TICK_S = 0.01

@@ -109,6 +109,36 @@ def test_ecn_that_a_repeated_handshake_gave_up_is_nobodys_fault(tmp_path: Path) 
     assert verdict(made, tmp_path, change) == ("valid", "")
 
 
+@pytest.mark.parametrize(
+    ("server", "accurate", "client", "words"),
+    [
+        (True, False, True, ""),
+        (False, False, False, ""),
+        (True, True, False, ""),
+        (True, False, False, "1 of 1 connections of flow a do not respond to marks"),
+    ],
+)
+def test_a_server_that_uses_classic_ecn_alone_is_told(
+    server: bool, accurate: bool, client: bool, words: str, tmp_path: Path
+) -> None:
+    made = crowded()
+    a, b = made.cell.flows
+    options = TransportOptions(ecn=True, accurate_ecn=accurate)
+    made.cell = replace(made.cell, flows=(replace(a, options=options), b))
+    report = {"ecn": server, "accurate_ecn": accurate}
+
+    def change(folder: Path) -> None:
+        edit_lines(
+            "a.server.ndjson", lambda e: e.update(report) if e["event"] == "accepted" else None
+        )(folder)
+        with (folder / "a.client.ndjson").open("a") as lines:
+            connected = {"t_ns": 50 * MS, "event": "connected", "connection": 0, "ecn": client}
+            lines.write(json.dumps(connected) + "\n")
+
+    found, reasons = verdict(made, tmp_path, change)
+    assert (found, words in reasons) == ("flagged" if words else "valid", True)
+
+
 @pytest.mark.parametrize(("said", "words"), [(True, ""), (None, "accurate ECN of unknown, not on")])
 def test_accurate_ecn_has_to_be_reported(tmp_path: Path, said: bool | None, words: str) -> None:
     made = crowded()

@@ -5,7 +5,7 @@ mod log;
 pub use log::Log;
 
 use crate::description::Direction;
-use crate::tcp_info::{Agreed, Sample};
+use crate::tcp_info::{Agreed, Established, Sample};
 use serde::Serialize;
 
 /// One line of a role that moves or captures packets. Its name in kebab case is the field `event`.
@@ -65,10 +65,9 @@ pub enum Event<'a> {
     Connected {
         /// Number of the connection.
         connection: u32,
-        /// `SO_RCVBUF` as the kernel counts it.
-        receive_buffer_bytes: u32,
-        /// The largest receive window that the kernel offers (`TCP_WINDOW_CLAMP`).
-        receive_window_bytes: u32,
+        /// What it has.
+        #[serde(flatten)]
+        established: Established,
     },
     /// Client: the first data of a connection reached the application.
     FirstByte {

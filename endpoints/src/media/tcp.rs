@@ -214,8 +214,7 @@ impl Way {
             self.connected = true;
             log.now(&Event::Connected {
                 connection: CONNECTION,
-                receive_buffer_bytes: socket::number(socket, libc::SO_RCVBUF)?,
-                receive_window_bytes: socket::window(socket)?,
+                established: tcp_info::established(socket, false)?,
             });
             end.begin(log.clock().now_ns());
         }

@@ -110,11 +110,8 @@ impl Client {
             return Ok(());
         };
         match fetch.connected() {
-            Ok((receive_buffer_bytes, receive_window_bytes)) => {
-                let connection = *number;
-                let buffers =
-                    Event::Connected { connection, receive_buffer_bytes, receive_window_bytes };
-                log.now(&buffers);
+            Ok(established) => {
+                log.now(&Event::Connected { connection: *number, established });
                 reactor.change(fetch.socket(), Interest::Read, FIRST_CONNECTION + index as u64)?;
                 self.downloads.establish(index)
             }

@@ -105,16 +105,12 @@ impl Client {
         };
         if let (State::Connecting, Some(fetch)) = (&pending.state, &mut pending.link) {
             match fetch.connected() {
-                Ok((receive_buffer_bytes, receive_window_bytes)) => {
+                Ok(established) => {
                     reactor.change(fetch.socket(), Interest::Read, FIRST_SLOT + slot as u64)?;
                     pending.state = State::Receiving;
                     if self.streams.connects(&pending) {
                         let connection = pending.request().connection;
-                        log.now(&Event::Connected {
-                            connection,
-                            receive_buffer_bytes,
-                            receive_window_bytes,
-                        });
+                        log.now(&Event::Connected { connection, established });
                     }
                 }
                 Err(error) => return self.streams.refuse(slot, pending, error.into(), log),

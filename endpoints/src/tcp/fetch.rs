@@ -3,6 +3,7 @@
 use crate::failure::{Break, Refusal};
 use crate::request::Request;
 use crate::tcp::sink::Short;
+use crate::tcp_info::Established;
 use crate::{mptcp, socket, sys, tcp_info};
 use socket2::Socket;
 use std::io::{self, ErrorKind::WouldBlock};
@@ -123,25 +124,22 @@ impl Fetch {
         Break::of(error, format!("receiving after {} bytes: {error}", self.bytes))
     }
 
-    /// Asks for the data, if that has not been done: the handshake should be over. Returns the
-    /// receive buffer and the limit of the window that are in force, bytes.
+    /// Asks for the data, if that has not been done: the handshake should be over. Returns what is
+    /// in force.
     ///
     /// # Errors
     /// Why there is no connection.
-    pub fn connected(&mut self) -> io::Result<(u32, u32)> {
+    pub fn connected(&mut self) -> io::Result<Established> {
         socket::pending_error(&self.socket)?;
         // With TCP Fast Open data may have come already.
         self.keep_window()?;
-        let buffer_bytes = socket::number(&self.socket, libc::SO_RCVBUF)?;
-        // MPTCP has no limit of the window that could be read.
-        let window_bytes = if self.is_mptcp { buffer_bytes } else { socket::window(&self.socket)? };
-        let buffers = (buffer_bytes, window_bytes);
+        let established = tcp_info::established(&self.socket, self.is_mptcp)?;
         if !self.asked {
             // An empty send buffer takes 16 bytes at once, so there is no shorter count.
             self.socket.send(&self.request.encode())?;
             self.asked = true;
         }
-        Ok(buffers)
+        Ok(established)
     }
 
     /// Takes what has arrived.
