@@ -566,7 +566,7 @@ def _refuse_second(word: str, second: model.Flow | Group, first: model.Flow | Gr
         f"`{word} {second.name}` is declared twice",
         second.span,
         labels=() if same else (Label(first.span, "first occurrence"),),
-        help="give each a value of its own as its index: `f[i] for i in [1, 2]`"
+        help="give each its own value as index: `f[i] for i in [1, 2]`"
         if same
         else "rename one of them",
     )

@@ -76,7 +76,7 @@ def read_module(use: Use[Any], name: Parameter[Text], prefix: str, what: str) ->
             f"`{written.value}` is not the C source of a module",
             written.span,
             note="its name must end with `.c`",
-            help="docs/learn/modules.md shows what one looks like",
+            help="docs/learn/modules.md shows an example",
         )
     try:
         text = content.decode()

@@ -106,7 +106,7 @@ _OTHERS = replace(_SEVERAL, of_all=True, otherwise="is 1")
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
 _STATE = Need(
-    "has a CCA over QUIC, or `bbr` on a kernel of yours",
+    "has a CCA over QUIC, or `bbr` on your own kernel",
     _any(lambda flow: flow.transport == "quic"),
     own_kernel=_any(lambda flow: flow.transport == "tcp" and flow.cca in OF_OWN_KERNELS),
 )

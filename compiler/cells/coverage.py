@@ -86,7 +86,7 @@ class MetricCoverage:
                 " configuration",
                 span=self._places[label],
                 notes=tuple(dict.fromkeys(reasons.values())),
-                help="leave it out, or change what it is of",
+                help="leave it out, or give it other flows",
                 severity=Severity.WARNING,
             )
 

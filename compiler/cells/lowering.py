@@ -171,7 +171,7 @@ class Lowering:
         if end_ns is None and again is not None:
             self._report.reject(
                 "no-end",
-                "this comes again until the end of the cell, and the experiment has none",
+                "this repeats until the end of the cell, but the experiment has no end",
                 again,
                 help="give the experiment a `duration` or a `deadline`",
             )

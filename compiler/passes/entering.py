@@ -58,7 +58,7 @@ def _check(event: Event, flows: dict[str, Flow], on_own_kernel: bool, report: Re
             flow.span,
             "the CCAs over QUIC tell theirs: "
             + ", ".join(STATES)
-            + "; over TCP, `bbr` of a kernel of yours that has version 3",
+            + "; over TCP, `bbr` of your own kernel with version 3",
             "write `over = quic  cca = bbr3` in the flow, or give the change a time",
         )
     elif state not in known:

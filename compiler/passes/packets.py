@@ -96,6 +96,6 @@ def check_packets(traffic: Traffic, network: Network, report: Report) -> None:
                 f"the packets of the flow `{flow.label}` do not fit its path",
                 flow.span,
                 f"`packet` is {packet} bytes, {smallest}",
-                "reduce `packet`, or leave it out to use what the path allows",
+                "reduce `packet`, or leave it out for the largest that the path allows",
                 labels=labels(path),
             )

@@ -148,7 +148,7 @@ def _warn_default_queue(report: Report, wiring: Wiring, flow: Flow, bottleneck: 
     written = other.queue.span.text
     report.warn(
         "default-queue",
-        f"`{flow.label}` does not meet this queue but the default, `{keys.QUEUE.default}`",
+        f"`{flow.label}` does not cross this queue, but the default, `{keys.QUEUE.default}`",
         flow.span,
         f"it sends from `{a}` to `{b}`; `{written}` is the queue of the other direction",
         f"name the queue of both: `with {{ link {a} -> {b} {{ queue = {written} }} }}` behind the"
@@ -213,7 +213,7 @@ def _warn_overload(report: Report, traffic: Traffic, queues: Mapping[Egress, pla
                 flow.span,
                 f"{total_bps / 1e6:g} Mbit/s on average over a bottleneck of"
                 f" {path.rate_bps / 1e6:g} Mbit/s",
-                "what does not fit is lost, and nothing is left for other flows",
+                "the excess is lost, and nothing is left for other flows",
             )
 
 

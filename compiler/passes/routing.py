@@ -429,7 +429,7 @@ def warn_of_unused_links(
             f"no packet crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}",
             idle[0].span,
             "a route prefers the fewest links, then the least delay, then the link declared first;"
-            " of two equal ways one is taken, unless `ecmp` spreads flows over both",
+            " of two equal paths it takes one, unless `ecmp` spreads flows over both",
             "write `routes = ecmp(hash: ports)`, give a flow a `via`, or leave the link out",
         )
 

@@ -29,8 +29,8 @@ def tunnels(
                 "idle-tunnel",
                 f"no packet takes the tunnel `{tunnel.name}`",
                 tunnel.span,
-                f"it carries what passes `{tunnel.a}` and then `{tunnel.b}` on its way, or the"
-                " other way round",
+                f"it carries packets that pass `{tunnel.a}` and then `{tunnel.b}`, in either"
+                " direction",
                 "name two routers that flows pass one after the other",
             )
         if crossing:
@@ -144,7 +144,8 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     entry.tunnelled.code,
                     f"this link {entry.does}, which pass it in a tunnel",
                     egress.way.span,
-                    "what carries them has no checksum, so captures do not show which are damaged",
+                    "packets of a tunnel have no checksum, so captures do not show which are"
+                    " damaged",
                     entry.tunnelled.help,
                     labels=label,
                 )

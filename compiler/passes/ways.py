@@ -88,7 +88,7 @@ def _refused(flow: Flow, routing: Routing, has_detours: bool, report: Report) ->
     elif has_detours:
         found = "links between routers that go down, around which routers move all traffic", None
     elif flow.via is None and flow.way_of == "ports" and _opens_several(flow):
-        found = "several connections in one flow, each of which has a way of its own", None
+        found = "several connections in one flow, each of which has its own path", None
     if found is None:
         return False
     many = "several connections" in found[0]

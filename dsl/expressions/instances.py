@@ -28,7 +28,7 @@ room for.
 LOOP_LIMIT = 10
 """At most so many loops of one statement, each inside the one before it."""
 
-FOR_SOME = "for what only some configurations have, write `when` and a condition: `when n > 0`"
+FOR_SOME = "if only some configurations have it, write `when` and a condition: `when n > 0`"
 
 
 class Looped(Protocol):

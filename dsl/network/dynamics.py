@@ -406,7 +406,7 @@ def _refuse_restarts(
     if places and (impairment.bursts is not None or any(event.bursts for event in found)):
         fail(
             "conflicting-loss",
-            "bursty losses would begin anew at each of these changes",
+            "each of these changes would restart the bursty losses",
             places[0],
             notes=("a change restarts the chain of the losses, in its good state",),
             help="put one of them on a separate link, behind a router",

@@ -108,6 +108,6 @@ def refuse_beside(other: str, at: Span | None, repair: Span | None = None) -> No
         f"one link cannot have both `repair` and {other}",
         at,
         labels=() if repair is None else (Label(repair, "the repair"),),
-        notes=("what a packet's delay is made of could then not be checked",),
+        notes=("fairc could then not tell the parts of a packet's delay apart",),
         help="put one of them on a separate link, behind a router",
     )

@@ -614,8 +614,8 @@ class ArgumentScope(Scope):
                     "no-effect",
                     f"`{name}` changes nothing here",
                     place,
-                    note="other arguments are in its place",
-                    help="leave it out, or leave out what it is the default of",
+                    note="other arguments replace it",
+                    help="leave it out, or leave out the arguments that replace it",
                     severity=Severity.WARNING,
                 )
 

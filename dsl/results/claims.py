@@ -202,7 +202,7 @@ class ClaimChecker:
                     "a range of repetitions never decides this claim",
                     checked.span,
                     note=f"it is about a {what}",
-                    notes=(f"no {known} is valid where the values decide how many there are",),
+                    notes=(f"no {known} is valid if the values decide their number",),
                     help=f"{instead}write one number for `repeat`",
                     severity=Severity.ERROR if is_end else Severity.WARNING,
                 )

@@ -244,7 +244,7 @@ def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax
         if goal.key.text == CLAIMS:
             fail(
                 "nothing-claimed",
-                "claims are to end this range, but the experiment has none",
+                "`claims = decided` is to end this range, but the experiment has no claims",
                 goal.key.span,
                 note="nothing to decide",
                 help='add one, such as `claim "fair" { holds = median(fairness.jain_session) >'

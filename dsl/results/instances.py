@@ -631,7 +631,7 @@ def _refuse_others(instance: Instance, first: Instance) -> NoReturn:
         instance.span,
         labels=(Label(first.span, "first occurrence"),),
         help=f"all values of `{instance.entry.name}` are of the same flows, here of {whose}; for"
-        " others write a metric of your own, such as `metric part = goodput(a) / (goodput(a) +"
+        " others write your own metric, such as `metric part = goodput(a) / (goodput(a) +"
         " goodput(b))`",
     )
 

@@ -34,7 +34,7 @@ _HOSTS = (
     "separate hosts: `topology = dumbbell(...)` is `bottleneck` with a pair of hosts for each flow"
 )
 _CONFIGURATIONS = "give both the same value, or put them into different configurations"
-_OVER_QUIC = "; with `over = quic` a flow has parameters of its own"
+_OVER_QUIC = "; with `over = quic` each flow has its own parameters"
 _ONE_HOST = "Linux has one value per host"
 
 PARAMETERS = Shared(

@@ -300,7 +300,7 @@ def pacing_stays(stack: model.Stack, own: Settings) -> Diagnostic | None:
         return None
     return Diagnostic(
         "pacing-stays",
-        f"`{stack.cca}` paces by itself, also with `pacing = off`",
+        f"`{stack.cca}` always paces, even with `pacing = off`",
         own.values[keys.PACING.name].span,
         help=f"leave it out of flows with `{stack.cca}`",
         severity=Severity.WARNING,
@@ -480,7 +480,7 @@ def _ecn(stack: model.Stack, own: Settings, hosts: Settings) -> tuple[bool, bool
     value = settings.given(keys.ECN) or "off"
     if stack.options.cca_needs_ecn and own.given(keys.ECN) == "off":
         _impossible(
-            f"`{stack.cca}` asks for ECN by itself, also with `ecn = off`",
+            f"`{stack.cca}` always asks for ECN, even with `ecn = off`",
             own.values[keys.ECN.name].span,
             f"leave `ecn` out: without ECN, Linux replaces `{stack.cca}` by Reno; for that,"
             " write `cca = reno`",

@@ -1,4 +1,4 @@
-"""`fairc check`: parse and check experiments; nothing is run."""
+"""`fairc check`: parse and check experiments; run nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONFIGURATIONS = 1000
 
 
 def check(files: tuple[Path, ...], settings: dict[str, str], form: str) -> int:
-    """Parse and check experiments; nothing is run."""
+    """Parse and check experiments; run nothing."""
     total: list[Diagnostics] = [diagnose(path, settings) for path in files]
     everything = Diagnostics(d for found in total for d in found)
     if form == "json":

@@ -1,4 +1,4 @@
-"""`fairc clean`: remove what crashed runs left: processes, namespaces, containers, files."""
+"""`fairc clean`: remove leftovers of crashed runs: processes, namespaces, containers, files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import console
 
 
 def clean(runs: tuple[Path, ...], raw: bool) -> None:
-    """Remove what crashed runs left: processes, namespaces, containers, files."""
+    """Remove leftovers of crashed runs: processes, namespaces, containers, files."""
     removed = [
         *cleaning.end_orphans(),
         *remove_containers(),

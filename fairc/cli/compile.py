@@ -42,7 +42,7 @@ def compile(
 
 
 def next_steps(plan: Plan, folder: Path, programs: Sequence[str]) -> Iterator[str]:
-    """Yield what was written, which engine `fairc run` will use, and the commands to go on.
+    """Yield what was written, the engine that `fairc run` will use, and the next commands.
 
     programs: what runs the first cell in the folder without fairc.
     """

@@ -1,5 +1,5 @@
 """`fairc image`: build, describe, save, load or remove an engine's image, or get its sources; or
-make one of Debian packages for programs of your own.
+make an image of Debian packages for your own programs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`fairc lsp`: a language server, for editors; speaks on standard input and output."""
+"""`fairc lsp`: run a language server for editors, on standard input and output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .failures import UsageError
 
 
 def lsp() -> None:
-    """A language server, for editors; speaks on standard input and output."""
+    """Run a language server for editors, on standard input and output."""
     try:
         from fairc.lsp.server import server
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""`fairc methods`: print what a paper's section on methods says of RUN, and BibTeX."""
+"""`fairc methods`: print the paragraph on RUN for a paper's methods section, and BibTeX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .unpacking import run_of
 
 
 def methods(run: Path) -> None:
-    """Print what a paper's section on methods says of RUN, and BibTeX."""
+    """Print the paragraph on RUN for a paper's methods section, and BibTeX."""
     run = run_of(run)
     for folder in runs_in(run).values():
         fresh_tables(folder)

@@ -200,5 +200,5 @@ def quiet() -> Decorator:
         is_flag=True,
         expose_value=False,
         callback=switch,
-        help="Print only the requested data, and what is wrong.",
+        help="Print only the requested data and errors.",
     )

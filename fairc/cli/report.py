@@ -1,4 +1,4 @@
-"""`fairc report`: build the report of RUN from what is stored; nothing is run."""
+"""`fairc report`: build the report of RUN from its stored results; run nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .unpacking import run_of
 
 
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
-    """Build the report of RUN from what is stored; nothing is run."""
+    """Build the report of RUN from its stored results; run nothing."""
     run = run_of(run)
     runs = runs_in(run)
     for folder in runs.values():

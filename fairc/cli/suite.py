@@ -1,5 +1,5 @@
-"""`fairc suite`: list, plan, run or report suites: experiments that decide the criteria of a
-standard, for a controller of yours.
+"""`fairc suite`: list, plan, run or report suites: experiments that decide a standard's criteria
+for your controller.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def run(
     allow_module: bool,
     allow_program: bool,
 ) -> int:
-    """Run what is missing of each experiment, and write the page of all."""
+    """Run the missing cells of each experiment, and write the suite's page."""
     suite = suites.read(suites.find(name))
     _check_settings(suite, settings)
     members = _chosen(suite, only)
@@ -231,8 +231,8 @@ def _remove_raw(run: Path) -> None:
 
 
 def report(name: Path, output: Path | None) -> None:
-    """Write the page of all that has run, with Markdown, JUnit XML and Bencher's JSON; nothing is
-    run.
+    """Write the suite's page from the stored results, with Markdown, JUnit XML and Bencher's JSON;
+    run nothing.
     """
     suite = suites.read(suites.find(name))
     results = output or RESULTS / suite.name

@@ -1,4 +1,4 @@
-"""`fairc trace`: show what the language reads from a recording: duration, statistics, course."""
+"""`fairc trace`: show what fairc reads from a recording: duration, statistics, course."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Course = Sequence[tuple[int, int, float]]
 
 
 def trace(file: Path, arguments: str, form: str) -> None:
-    """Show what the language reads from a recording: duration, statistics, course."""
+    """Show what fairc reads from a recording: duration, statistics, course."""
     use = used(file, arguments)
     found = [described(use, what) for what in followed(use)]
     columns = columns_of(use)

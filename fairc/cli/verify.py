@@ -1,4 +1,4 @@
-"""`fairc verify`: check what is stored, and say what that proves."""
+"""`fairc verify`: check a stored run or a pack, and say what that proves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify(
     allow_module: bool,
     allow_program: bool,
 ) -> int:
-    """Check what is stored, and say what that proves."""
+    """Check a stored run or a pack, and say what that proves."""
     if everything and sample is not None:
         raise UsageError("--all and --sample contradict each other")
     if target.is_file():

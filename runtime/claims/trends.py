@@ -28,7 +28,7 @@ from fairc.runtime.statistics.trend import Trend, jonckheere_terpstra, page
 
 from .intervals import CONSTANT, ByRepetition, Method, of_unit
 
-OF_TRENDS = "no test of a trend is valid where the values decide how many there are"
+OF_TRENDS = "no test of a trend is valid if the values decide their number"
 UNVARIED = "the repetitions do not vary"
 
 

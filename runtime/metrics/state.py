@@ -8,7 +8,7 @@ over the samples after the warm-up in which the CCA says its state, of all conne
 every 100 ms, or as often as `every` says. `state.probe_bw` is ProbeBW, for `bbr3` the sum of its
 four phases. States that a CCA does not have, or was not seen in, are 0. The bandwidth counts UDP
 payload. A flow whose CCA says no state has no value; nor has an estimate that its CCA does not
-make. Over TCP, `bbr` says it on a kernel of yours that has version 3 (TCP_CC_INFO); its bandwidth
+make. Over TCP, `bbr` reports it on your own kernel with version 3 (TCP_CC_INFO); its bandwidth
 counts payload of TCP.
 
 Over time: the estimated bandwidth, and the states themselves, are in the table `models`.

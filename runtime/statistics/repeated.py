@@ -21,7 +21,7 @@ from .sequential import at_any_time, at_interim
 
 T = TypeVar("T")
 
-OF_MEANS = "no interval of a mean is valid where the values decide how many there are"
+OF_MEANS = "no interval of a mean is valid if the values decide their number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Repeated:
         return lambda values: self.percentile(values, float(name[1:]))
 
     def _alone(self, found: Estimate) -> Estimate:
-        """Return an estimate, without its interval where the values decide how many there are."""
+        """Return an estimate, without its interval if the values decide their number."""
         if not self.is_range or found.low is None:
             return found
         return replace(found, low=None, high=None, reason=OF_MEANS)

@@ -59,7 +59,7 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
                 (
                     "state",
                     (
-                        "no flow has a CCA over QUIC, or `bbr` on a kernel of yours, so `state` has no"
+                        "no flow has a CCA over QUIC, or `bbr` on your own kernel, so `state` has no"
                         " values"
                     ),
                 )

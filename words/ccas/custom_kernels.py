@@ -131,7 +131,7 @@ def _checked(name: str, document: dict[str, object]) -> KernelWords:
 class AnyKernel:
     """The kind "a kernel": `standard`, or one that has been built here."""
 
-    phrase: str = f"`{STANDARD}` or the name of a kernel of yours"
+    phrase: str = f"`{STANDARD}` or the name of your own kernel"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> KernelWords | None:
         """Return the kernel; None: the standard one. Raises CompileError unless it is here."""

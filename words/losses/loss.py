@@ -44,7 +44,7 @@ def refuse_correlation(given: Quantity | None) -> None:
     if given is not None:
         fail(
             "netem-correlation",
-            "correlation as netem has it is no model of bursts",
+            "netem's correlation does not model bursts",
             given.span,
             notes=(_WHY,),
             help="for bursts of losses write `loss = gilbert_elliott(good: 600ms, bad: 16ms)`",

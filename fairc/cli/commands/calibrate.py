@@ -22,7 +22,7 @@ def calibrate() -> None:
     """Run a fixed suite on an engine and compare it with theory.
 
     Rate, base RTT, jitter, loss, buffer; Reno's square-root law, fairness of equal flows, RTT
-    unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
-    is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs
-    names it.
+    unfairness, slow start; a load at the limit; half the guest's speed. The exit status is 1 when a
+    number is outside its accepted range. fairc keeps the table of a whole suite, and lock.json of
+    later runs names it.
     """

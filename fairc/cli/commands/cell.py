@@ -36,6 +36,6 @@ def cell() -> None:
     """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
-    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress. The cells of
-    several experiments of a file are numbered one experiment after the other.
+    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress. If DIR has
+    several experiments, LIST counts through the cells of all of them.
     """

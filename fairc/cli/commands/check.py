@@ -12,11 +12,11 @@ from fairc.cli.options import Command, form, quiet, settings, type_path
 @settings()
 @form(
     *("full", "concise", "json", "github"),
-    help="json and github (annotations of its workflows) go to standard output.",
+    help="json and github (workflow annotations) go to standard output.",
 )
 @quiet()
 def check() -> None:
-    """Parse and check experiments; nothing is run. FILE may be `-`: standard input.
+    """Parse and check experiments; run nothing. FILE may be `-`: standard input.
 
     Features that cannot run yet are warnings here, and errors in `plan` and `run`.
     """

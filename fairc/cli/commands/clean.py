@@ -14,7 +14,7 @@ from fairc.cli.options import Command, quiet, type_path
 )
 @quiet()
 def clean() -> None:
-    """Remove what crashed runs left: processes, namespaces, containers, files. Nothing else.
+    """Remove leftovers of crashed runs: processes, namespaces, containers, files.
 
-    fairc marks what it starts; what belongs to a running fairc is kept.
+    fairc marks everything that it starts, and keeps everything that belongs to a running fairc.
     """

@@ -14,7 +14,7 @@ from fairc.cli.options import Command, form, quiet, type_path
     "--baseline",
     metavar="RUN|PACK",
     type=type_path,
-    help="Instead of a second run: what changed since this one, claims first.",
+    help="Instead of a second run: show the changes since this one, claims first.",
 )
 @form("text", "json", "md", help="json is in SI base units; md: with --baseline.")
 @click.option(
@@ -32,5 +32,5 @@ def compare() -> None:
     Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 %
     interval of the shift from the first to the second. The exit status is 1 unless everything is
     identical or the same, or agrees; with --baseline also when the verdict of a claim has changed.
-    The experiments of a file with several are compared by their names.
+    If RUN holds several experiments, those of the same name are compared.
     """

@@ -26,5 +26,5 @@ from fairc.cli.options import Command, engine, quiet, settings, type_path
 def compile() -> None:
     """Write the plan and the emitted programs; byte-identical each time.
 
-    Prints which engine `fairc run DIR` will use, and the commands to go on.
+    Prints the engine that `fairc run DIR` will use, and the next commands.
     """

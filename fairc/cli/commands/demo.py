@@ -15,5 +15,5 @@ from fairc.cli.options import Command, quiet, type_path
 def demo() -> None:
     """Write an example into FOLDER [default: fairc-demo], run it and show its report.
 
-    The same command again resumes, or shows the report.
+    Repeat the command to resume, or to show the report.
     """

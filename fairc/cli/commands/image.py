@@ -17,14 +17,14 @@ engine_option = click.option(
 
 @click.group(cls=Commands)
 def image() -> None:
-    """Build, describe, save, load or remove an engine's image, or get its sources; or make one of
-    Debian packages for programs of your own.
+    """Build, describe, save, load or remove an engine's image, or get its sources; or make an image
+    of Debian packages for your own programs.
     """
 
 
 @image.command()
 @engine_option
-@click.option("--browser", is_flag=True, help="The image with Chromium, of uml and vm, too.")
+@click.option("--browser", is_flag=True, help="Also build the image with Chromium, for uml and vm.")
 @click.option(
     "--kernel",
     "tree",
@@ -36,8 +36,8 @@ def image() -> None:
 @click.option(
     "--name",
     metavar="NAME",
-    help="Build a kernel of your own, for hosts { kernel = NAME }; without --kernel from the"
-    " standard kernel's source.",
+    help="Build your own kernel, for hosts { kernel = NAME }; without --kernel from the standard"
+    " kernel's source.",
 )
 @click.option(
     "--patch",
@@ -52,15 +52,15 @@ def image() -> None:
 )
 @quiet()
 def build() -> None:
-    """Build the image of an engine, and for uml its kernel, unless they exist; or with --name a
-    kernel of your own for uml.
+    """Build the image of an engine, and for uml its kernel, unless they exist; or with --name your
+    own kernel for uml.
     """
 
 
 @image.command()
 @engine_option
 def info() -> None:
-    """Show where the images are and what is in them; exit status 3 when there is none."""
+    """Show the folders and contents of the images; exit status 3 when there is none."""
 
 
 @image.command()
@@ -69,7 +69,7 @@ def info() -> None:
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
 def save() -> None:
-    """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other
+    """Write an image and the kernel of uml (with its source) to FILE, a new file, for other
     machines.
     """
 
@@ -111,20 +111,20 @@ def packages() -> None:
     "mirrors",
     multiple=True,
     metavar="URL",
-    help="A mirror of Debian, for what the usual one no longer has; repeatable.",
+    help="A mirror of Debian, for packages that the usual one no longer has; repeatable.",
 )
 @quiet()
 def source() -> None:
     """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
     packages in its image.
 
-    What cannot be had is named, and what was written stays: the same command goes on.
+    The command names sources that it cannot get. Repeat it to resume.
     """
 
 
 @image.command()
 @engine_option
 def rm() -> None:
-    """Remove the images, kernels, modules and snapshots of uml and vm, which share them; of docker
-    its container images.
+    """Remove the images, kernels, modules and snapshots that uml and vm share; for docker, its
+    container images.
     """

@@ -9,8 +9,8 @@ from fairc.cli.options import Command
 
 @click.command(cls=Command)
 def lsp() -> None:
-    """A language server, for editors; speaks on standard input and output.
+    """Run a language server for editors, on standard input and output.
 
-    It checks a file while it is typed, completes keys, values and units, explains words, finds
-    declarations and formats. docs/run/editors.md has the lines for each editor.
+    It checks a file while you type, completes keys, values and units, explains words, finds
+    declarations and formats. docs/run/editors.md has the set-up for each editor.
     """

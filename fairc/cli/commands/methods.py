@@ -11,7 +11,7 @@ from fairc.cli.options import Command, quiet, type_path
 @click.argument("run", metavar="RUN|PACK", type=type_path)
 @quiet()
 def methods() -> None:
-    """Print what a paper's section on methods says of RUN, and BibTeX.
+    """Print the paragraph on RUN for a paper's methods section, and BibTeX.
 
     One paragraph: network, flows, kernel, engine, seeds, repetitions, validity, statistics, and
     departures from the study that `source` names; then entries of fairc and of the sources in

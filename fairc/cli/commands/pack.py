@@ -20,8 +20,8 @@ from fairc.cli.options import Command, quiet, type_path
 def pack() -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
-    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes;
-    only an earlier pack of RUN is replaced. Of a file with several experiments, RUN is their
-    folder, and the file holds all of them. `fairc verify`, `run`, `report`, `verdict`, `table` and
-    `compare` accept the file in place of RUN.
+    Writes tables, figures and report again from the cells. Packing twice gives the same bytes; it
+    replaces only an earlier pack of RUN. RUN may be the folder of several experiments; the pack
+    then holds all of them. `fairc verify`, `run`, `report`, `verdict`, `table` and `compare` accept
+    the pack in place of RUN.
     """

@@ -26,4 +26,4 @@ from fairc.cli.options import Command, quiet, type_path
 )
 @quiet()
 def report() -> None:
-    """Build the report of RUN from what is stored; nothing is run."""
+    """Build the report of RUN from its stored results; run nothing."""

@@ -54,7 +54,6 @@ from fairc.cli.options import (
 def run() -> None:
     """Run the missing cells of FILE or of the plan in DIR, and write the report.
 
-    Ctrl-C at any time: finished cells are kept, and the same command resumes. A run directory has
-    one engine: with --engine and another one's results there, the run goes to
-    results/EXPERIMENT-ENGINE.
+    Press Ctrl-C at any time: finished cells stay, and the same command resumes. A run directory has
+    one engine: if it has results of another one, --engine runs in results/EXPERIMENT-ENGINE.
     """

@@ -30,8 +30,8 @@ only_option = click.option(
 
 @click.group(cls=Commands)
 def suite() -> None:
-    """List, plan, run or report suites: experiments that decide the criteria of a standard, for a
-    controller of yours.
+    """List, plan, run or report suites: experiments that decide a standard's criteria for your
+    controller.
     """
 
 
@@ -66,16 +66,16 @@ def plan() -> None:
 @click.option(
     "--keep-raw",
     is_flag=True,
-    help="Keep the raw artefacts of experiments that are done, most of what a suite takes on disk.",
+    help="Keep the raw artefacts of finished experiments, most of a suite's size on disk.",
 )
 @allow_module()
 @allow_program()
 @quiet()
 def run() -> None:
-    """Run what is missing of each experiment, and write the page of all.
+    """Run the missing cells of each experiment, and write the suite's page.
 
-    Ctrl-C at any time: finished cells are kept, and the same command resumes. Each combination of
-    parameters has run directories of its own; the page compares them.
+    Press Ctrl-C at any time: finished cells stay, and the same command resumes. Each combination of
+    parameters has its own run directories; the page compares them.
     """
 
 
@@ -84,6 +84,6 @@ def run() -> None:
 @output_option
 @quiet()
 def report() -> None:
-    """Write the page of all that has run, with Markdown, JUnit XML and Bencher's JSON; nothing is
-    run.
+    """Write the suite's page from the stored results, with Markdown, JUnit XML and Bencher's JSON;
+    run nothing.
     """

@@ -33,5 +33,5 @@ def table() -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
     interval.
 
-    Of a file with several experiments, RUN is their folder: the table has all that have METRIC.
+    RUN may be the folder of several experiments: the table has all that have METRIC.
     """

@@ -13,7 +13,7 @@ from fairc.cli.options import Command, form, quiet, type_path
 @form("text", "json")
 @quiet()
 def trace() -> None:
-    """Show what the language reads from a recording: duration, statistics, course.
+    """Show what fairc reads from a recording: duration, statistics, course.
 
     ARGUMENTS are those of `trace` in an experiment, such as 'column: "rate_mbps", missing: hold'.
     """

@@ -20,6 +20,6 @@ def verdict() -> None:
     """Decide the claims of a run, and count its valid cells.
 
     The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim
-    is undecided or cells of the plan were not run. Of a file with several experiments, RUN is their
-    folder, and all of them count.
+    is undecided or cells of the plan were not run. RUN may be the folder of several experiments:
+    all of them count.
     """

@@ -29,14 +29,15 @@ from fairc.cli.options import Command, allow_module, allow_program, form, jobs, 
 @allow_program()
 @quiet()
 def verify() -> None:
-    """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
-    `fairc pack`.
+    """Check a stored run or a pack, and say what that proves.
 
-    For a run directory: compare every file with the hash recorded when it was written, each cell
-    with the plan, tables with the cells, and results with what raw artefacts give; list what is
-    damaged with its repair. Nothing is changed. For a
-    pack: compile its spec again, rebuild everything that follows from the results of its cells,
-    decide its claims again, and run some of its cells again, drawn at random; its own programs are
-    run only with --trust. The exit status is 1 when something is damaged, differs or is missing.
-    Of a file with several experiments, RUN is their folder, and all are checked.
+    For a run directory, RUN: compare every file with the hash recorded when it was written, each
+    cell with the plan, tables with the cells, and results with raw artefacts; list the damage with
+    its repair, and change nothing. RUN may be the folder of several experiments.
+
+    For a file of `fairc pack`, PACK: compile its spec again, rebuild everything that follows from
+    the results of its cells, decide its claims again, and rerun some of its cells, drawn at random;
+    its own programs run only with --trust.
+
+    The exit status is 1 when something is damaged, differs or is missing.
     """

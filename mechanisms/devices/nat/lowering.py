@@ -37,7 +37,7 @@ def lower(
                 "nat-in-front",
                 f"`{flow.label}` would be opened from outside of this NAT",
                 device.span,
-                "a NAT knows connections that its own side opens, and no others",
+                "a NAT knows only connections that its own side opens",
                 "swap `from` and `to` of the flow, or give the NAT to the other direction",
                 labels=(Label(flow.span, "this flow"),),
             )
@@ -83,6 +83,6 @@ def _check_flow(device: Nat, flow: Flow, way: Sequence[Egress], report: Report) 
                 f"the packets of `{flow.label}` pass a NAT, and a link that damages some",
                 device.span,
                 "a NAT that writes a new checksum would make a damaged packet right",
-                "leave the NAT out, or what damages them",
+                "leave out the NAT or the damage",
                 labels=(Label(each.way.span, "this link"),),
             )

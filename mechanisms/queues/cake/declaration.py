@@ -52,7 +52,7 @@ def _doubts(given: LinkQueue, queue: Cake) -> Iterator[Diagnostic]:
             message="the shaper of `cake` is no slower than its link, and never shapes",
             span=given[RATE].span,
             notes=(f"the link has {given.rate_bps / 1e6:g} Mbit/s",),
-            help="write a lower `rate`; a modem with a queue of its own is a further link",
+            help="write a lower `rate`; a modem with its own queue is a further link",
             severity=Severity.WARNING,
         )
 

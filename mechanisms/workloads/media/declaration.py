@@ -260,7 +260,7 @@ def _build(use: Use[WorkloadEntry]) -> Media:
                 if parameter.name in use.arguments:
                     fail(
                         "duplicate-key",
-                        f"`recording` says what `{parameter.name}` would say",
+                        f"`recording` and `{parameter.name}` both set the frames",
                         use.span_of(parameter),
                         help="leave one of them out",
                     )
