@@ -35,7 +35,6 @@ SPECS = {
     "quickstart": ROOT / "examples/quickstart.fexp",
     "custom": GOLDEN / "custom.fexp",
     "pages": GOLDEN / "pages.fexp",
-    "iperf3": GOLDEN / "iperf3.fexp",
 }
 
 

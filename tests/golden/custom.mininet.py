@@ -11,6 +11,7 @@
 
 It needs Mininet and iproute2. For flows it needs two things next to it: `fairc-endpoints`, the
 program that sends and receives, and the package `cell`, which starts programs on time.
+Some flows are iperf3, which it needs as well; its reports are in OUTDIR as NAME.json.
 """
 # Comments such as `# x.fexp:8` name the line of the experiment's file that a part comes from.
 # long = cubic
@@ -36,6 +37,18 @@ EVERYWHERE = {
 HOST = EVERYWHERE | {
     "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
     "net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+HOST_2 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 131072 8388608", "net.ipv4.tcp_wmem": "4096 16384 8388608",
+}
+HOST_3 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 16777216 16777216", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+HOST_4 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 33554432 33554432", "net.ipv4.tcp_wmem": "4096 16384 8388608",
 }
 ROUTER = EVERYWHERE | {"net.ipv4.ip_forward": "1"}
 
@@ -116,16 +129,16 @@ class Network(Topo):
             "c1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.2"],
         )
         self.addHost(
-            "c2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.10"],
+            "c2", cls=Machine, sysctls=HOST_2, commands=["ip route add 10.0.0.0/8 via 10.0.0.10"],
         )
         self.addHost(
-            "c3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.26"],
+            "c3", cls=Machine, sysctls=HOST_3, commands=["ip route add 10.0.0.0/8 via 10.0.0.26"],
         )
         self.addHost(
             "s1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.34"],
         )
         self.addHost(
-            "s2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.18"],
+            "s2", cls=Machine, sysctls=HOST_4, commands=["ip route add 10.0.0.0/8 via 10.0.0.18"],
         )
         self.addHost(
             "s3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.42"],
@@ -248,7 +261,7 @@ class Network(Topo):
             ],
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c1", "c1-r1", cls=Cable, intfName1="c1-eth0", intfName2="c1-r1-eth0",
             params1={
@@ -267,7 +280,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c1-r1", "r1", cls=Cable, intfName1="c1-r1-eth1", intfName2="r1-eth0",
             params1={
@@ -286,7 +299,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c2", "c2-r1", cls=Cable, intfName1="c2-eth0", intfName2="c2-r1-eth0",
             params1={
@@ -305,7 +318,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c2-r1", "r1", cls=Cable, intfName1="c2-r1-eth1", intfName2="r1-eth1",
             params1={
@@ -324,7 +337,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s2", "s2-r2", cls=Cable, intfName1="s2-eth0", intfName2="s2-r2-eth0",
             params1={
@@ -343,7 +356,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s2-r2", "r2", cls=Cable, intfName1="s2-r2-eth1", intfName2="r2-eth0",
             params1={
@@ -362,7 +375,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c3", "c3-r2", cls=Cable, intfName1="c3-eth0", intfName2="c3-r2-eth0",
             params1={
@@ -381,7 +394,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "c3-r2", "r2", cls=Cable, intfName1="c3-r2-eth1", intfName2="r2-eth1",
             params1={
@@ -400,7 +413,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s1", "s1-r3", cls=Cable, intfName1="s1-eth0", intfName2="s1-r3-eth0",
             params1={
@@ -419,7 +432,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s1-r3", "r3", cls=Cable, intfName1="s1-r3-eth1", intfName2="r3-eth0",
             params1={
@@ -438,7 +451,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s3", "s3-r3", cls=Cable, intfName1="s3-eth0", intfName2="s3-r3-eth0",
             params1={
@@ -457,7 +470,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:9
         self.addLink(
             "s3-r3", "r3", cls=Cable, intfName1="s3-r3-eth1", intfName2="r3-eth1",
             params1={
@@ -476,7 +489,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:9, custom.fexp:10
+        # custom.fexp:10, custom.fexp:11
         self.addLink(
             "r2", "r2-r1", cls=Cable, intfName1="r2-eth2", intfName2="r2-r1-eth0",
             params1={
@@ -495,7 +508,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:9, custom.fexp:10
+        # custom.fexp:10, custom.fexp:11
         self.addLink(
             "r2-r1", "r1", cls=Cable, intfName1="r2-r1-eth1", intfName2="r1-eth2",
             params1={
@@ -514,7 +527,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:11
+        # custom.fexp:12
         self.addLink(
             "r2", "r2-r3", cls=Cable, intfName1="r2-eth3", intfName2="r2-r3-eth0",
             params1={
@@ -534,7 +547,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:11
+        # custom.fexp:12
         self.addLink(
             "r2-r3", "r3", cls=Cable, intfName1="r2-r3-eth1", intfName2="r3-eth2",
             params1={
@@ -562,13 +575,15 @@ def experiment(repetition):
     """Return what runs in the network, and when. Times are ns after the epoch, when the flows
     begin; sizes are bytes.
 
-    A flow has a server, which sends, and a client, which asks: each is a role of `fairc-endpoints`
-    with the fields here (and those of `both`). `pings` measure round trips before the flows.
+    A flow has a server, which sends, and a client, which asks. Each is a role of `fairc-endpoints`
+    with the fields here (and those of `both`), or another program: `browser` is fairc-browser, and
+    a role with a dot in its name is a module of the package `cell` that runs the `command`. `pings`
+    measure round trips before the flows.
     """
     return {
-        "id": "66f3e88a5bfca5b6",
+        "id": "e4611c9c96e8b55f",
         "flows": [
-            # custom.fexp:19
+            # custom.fexp:20
             {
                 "name": "long",
                 "both": {
@@ -589,7 +604,7 @@ def experiment(repetition):
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
                 },
             },
-            # custom.fexp:20
+            # custom.fexp:21
             {
                 "name": "short1",
                 "both": {
@@ -610,7 +625,7 @@ def experiment(repetition):
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
                 },
             },
-            # custom.fexp:21
+            # custom.fexp:22
             {
                 "name": "short2",
                 "both": {
@@ -629,6 +644,184 @@ def experiment(repetition):
                 "client": {
                     "node": "c3", "role": "tcp-client", "buffer_bytes": 8_388_608,
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
+                },
+            },
+            # custom.fexp:23
+            {
+                "name": "down", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s1", "role": "cell.timed", "name": "down.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5004",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c1", "role": "cell.timed", "name": "down.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.33",
+                        "--reverse",
+                        "--congestion",
+                        "cubic",
+                        "--length",
+                        "4096",
+                        "--window",
+                        "300000",
+                        "--parallel",
+                        "2",
+                        "--time",
+                        "1",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5004",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": -182_000_000,
+                },
+            },
+            # custom.fexp:24
+            {
+                "name": "up",
+                "server": {
+                    "node": "s2", "role": "cell.timed", "name": "up.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5005",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None, "stop_ns": None,
+                },
+                "client": {
+                    "node": "c2", "role": "cell.timed", "name": "up.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.17",
+                        "--congestion",
+                        "bbr",
+                        "--length",
+                        "4096",
+                        "--fq-rate",
+                        "482666",
+                        "--time",
+                        "0",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5005",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 1_922_000_000, "stop_ns": 3_000_000_000,
+                },
+            },
+            # custom.fexp:25
+            {
+                "name": "udp", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s3", "role": "cell.timed", "name": "udp.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5006",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c3", "role": "cell.timed", "name": "udp.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.41",
+                        "--reverse",
+                        "--udp",
+                        "--bitrate",
+                        "778210",
+                        "--length",
+                        "1000",
+                        "--time",
+                        "1",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5006",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 3_910_000_000,
+                },
+            },
+            # custom.fexp:26
+            {
+                "name": "some", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s3", "role": "cell.timed", "name": "some.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5007",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c3", "role": "cell.timed", "name": "some.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.41",
+                        "--reverse",
+                        "--congestion",
+                        "reno",
+                        "--length",
+                        "4096",
+                        "--bytes",
+                        "131072",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5007",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 5_922_000_000,
                 },
             },
         ],
@@ -673,6 +866,26 @@ def experiment(repetition):
                 "node": "r2-r1", "interface": "r2-r1-eth1", "direction": "out",
                 "file": "delivered.r2.r2-eth2.pcap",
             },
+            # entry of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth0", "direction": "in",
+                "file": "entry.r1.r1-eth2.r1-eth0.pcap",
+            },
+            # entry of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth1", "direction": "in",
+                "file": "entry.r1.r1-eth2.r1-eth1.pcap",
+            },
+            # exit of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth2", "direction": "out",
+                "file": "exit.r1.r1-eth2.pcap",
+            },
+            # delivered of the bottleneck r1/r1-eth2
+            {
+                "node": "r2-r1", "interface": "r2-r1-eth0", "direction": "out",
+                "file": "delivered.r1.r1-eth2.pcap",
+            },
             # data and ACKs at a sender
             {
                 "node": "s1", "interface": "s1-eth0", "direction": "both",
@@ -688,10 +901,15 @@ def experiment(repetition):
                 "node": "s3", "interface": "s3-eth0", "direction": "both",
                 "file": "sender.s3.s3-eth0.headers",
             },
+            # data and ACKs at a sender
+            {
+                "node": "c2", "interface": "c2-eth0", "direction": "both",
+                "file": "sender.c2.c2-eth0.headers",
+            },
         ],
-        "capture": {"snaplen": 96, "ring_packets": 9796, "every_ns": 100_000_000},
-        "duration_ns": 60_000_000_000, "deadline_ns": 61_000_000_000, "drain_ns": 238_000_000,
-        "lead_ns": 660_000_000, "slack_ns": 100_000,
+        "capture": {"snaplen": 96, "ring_packets": 9846, "every_ns": 100_000_000},
+        "duration_ns": 60_000_000_000, "window_bytes": 300_000, "deadline_ns": 61_000_000_000,
+        "drain_ns": 793_600_000, "lead_ns": 2_102_000_000, "slack_ns": 100_000,
         "pings": [
             {
                 "flow": "long", "client": "c1", "server": "s1", "address": "10.0.0.33",
@@ -703,6 +921,22 @@ def experiment(repetition):
             },
             {
                 "flow": "short2", "client": "c3", "server": "s3", "address": "10.0.0.41",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "down", "client": "c1", "server": "s1", "address": "10.0.0.33",
+                "expected_ns": 44_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "up", "client": "s2", "server": "c2", "address": "10.0.0.9",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "udp", "client": "c3", "server": "s3", "address": "10.0.0.41",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "some", "client": "c3", "server": "s3", "address": "10.0.0.41",
                 "expected_ns": 24_196_736, "every_ns": 10_000_000,
             },
         ],
