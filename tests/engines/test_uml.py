@@ -213,9 +213,9 @@ def test_all_of_many_links_carry_from_the_start(engine: UmlEngine, tmp_path: Pat
 
 OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
 MISBEHAVIOUR = guests.MISBEHAVIOUR | {
-    "computes for ever": ("while True: pass", 1.0, "its clock stopped"),
-    "asks for ever": ("import os\nwhile True: os.getpid()", 1.0, "its clock stopped"),
-    "switches itself off": (OFF, 1.0, "crashed"),
+    "computes for ever": ("while True: pass", 1.0, "its clock stopped", ""),
+    "asks for ever": ("import os\nwhile True: os.getpid()", 1.0, "its clock stopped", ""),
+    "switches itself off": (OFF, 1.0, "crashed", "Power down"),
 }
 
 
@@ -227,7 +227,7 @@ def test_a_guest_that_misbehaves_is_a_failed_cell_with_its_console(
     monkeypatch: pytest.MonkeyPatch,
     what: str,
 ) -> None:
-    if MISBEHAVIOUR[what][-1] == "its clock stopped":
+    if MISBEHAVIOUR[what][2] == "its clock stopped":
         monkeypatch.setattr(bounds, "STANDSTILL_CPU_S", 1.0)
     result = misbehave(engine, cells[0], tmp_path / "cell", monkeypatch, MISBEHAVIOUR[what])
     assert result.console
