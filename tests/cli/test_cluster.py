@@ -340,6 +340,8 @@ def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None
         assert process.returncode == 130
         assert "the cell is not finished" in err and "Traceback" not in err
         assert list(Path("scratch").iterdir()) == []
+    else:
+        assert process.returncode == -signal.SIGKILL, err
     assert len(results()) == 2
     assert plan("cell", "plan", "--index", "0-5").status == 0
     assert plan("run", "plan", "--collect").status == 0

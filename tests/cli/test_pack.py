@@ -116,10 +116,14 @@ def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
 
 
 def test_wrong_use(packed: Fairc) -> None:
-    assert packed("pack", "results/tiny", "-o", "x.tar").status == 2
-    assert packed("pack", "nothing").status == 2
-    assert packed("verify", "results/tiny", "--all").status == 2
-    assert packed("verify", PACK, "--all", "--sample", "2").status == 2
+    for arguments, words in (
+        (("pack", "results/tiny", "-o", "x.tar"), "`x.tar` has no `.zip`"),
+        (("pack", "nothing"), "nothing holds no plan"),
+        (("verify", "results/tiny", "--all"), "are for packs"),
+        (("verify", PACK, "--all", "--sample", "2"), "--all and --sample contradict each other"),
+    ):
+        called = packed(*arguments)
+        assert called.status == 2 and words in called.err
 
 
 @pytest.mark.parametrize(
