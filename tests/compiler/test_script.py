@@ -34,7 +34,6 @@ TEMPLATES = Path(mininet.__file__).parent / "templates"
 SPECS = {
     "quickstart": ROOT / "examples/quickstart.fexp",
     "custom": GOLDEN / "custom.fexp",
-    "pages": GOLDEN / "pages.fexp",
 }
 
 
