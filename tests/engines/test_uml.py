@@ -10,8 +10,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import guests
 import pytest
 from guests import misbehave, run
 from specs import dumbbell, only_cell_of
+from waiting import eventually
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json
@@ -34,6 +33,7 @@ from fairc.runtime.vm import image, initramfs, recipe
 
 ROOT = Path(__file__).parents[2]
 KERNEL_ARGUMENT = b"\0mem="
+PATIENCE_S = 300.0  # with a machine that has much else to do
 
 # Random loss and seeded starts: whatever is random in a cell takes part in the comparison.
 SPEC = """fexp 1
@@ -332,25 +332,18 @@ def test_killed_at_any_moment_nothing_stays(tmp_path: Path) -> None:
         return found
 
     def guest_runs() -> bool:
-        assert process.poll() is None, process.communicate()[1]
         return any(KERNEL_ARGUMENT in arguments(pid) for pid in bounds.family(process.pid))
 
-    wait_for(guest_runs)
+    eventually(guest_runs, PATIENCE_S, process)
     family = {pid: arguments(pid) for pid in bounds.family(process.pid)}
     process.kill()
     process.communicate()
-    wait_for(
+    eventually(
         lambda: (
             not marked() and not any(has and arguments(pid) == has for pid, has in family.items())
-        )
+        ),
+        PATIENCE_S,
     )
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 300  # of a machine that has much else to do
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def arguments(pid: int) -> bytes:

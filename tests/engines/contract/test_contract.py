@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from real_time import TRIES, undisturbed
+from waiting import eventually
 
 from fairc.compiler.plan import Requests
 from fairc.runtime.engines.base import Engine, RawResult
@@ -20,14 +20,6 @@ from fairc.runtime.host.supervisor import mark
 
 Subject = Any  # conftest.py
 START_TIME = 19  # of the fields that `bounds.family` returns
-
-
-def eventually(condition: Callable[[], object], limit_s: float) -> None:
-    """Wait until something holds."""
-    until = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)
