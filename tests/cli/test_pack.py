@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,8 @@ from representatives import few
 
 from fairc.runtime.pack import zipped
 from fairc.words.metrics import METRICS
+
+from .conftest import packed_once
 
 Fairc = Callable[..., Any]  # conftest.py
 PACK = Path("tiny.zip")
@@ -197,15 +198,7 @@ def claimed(fairc: Fairc, without_report: None, kept: Path) -> Fairc:
     """
     text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")
     Path("tiny.fexp").write_text(text)
-    if not kept.exists():
-        assert fairc("run", "tiny.fexp").status == 1
-        assert fairc("pack", "results/tiny").status == 0
-        shutil.copytree("results", kept / "results")
-        shutil.copy(PACK, kept)
-    else:
-        shutil.copytree(kept / "results", "results")
-        shutil.copy(kept / PACK, ".")
-    return fairc
+    return packed_once(fairc, kept, 1)
 
 
 def claims_of(called: Any) -> dict[str, str]:
