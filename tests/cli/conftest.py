@@ -126,6 +126,22 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept") / "one"
 
 
+def packed_once(fairc: Fairc, kept: Path, status: int) -> Fairc:
+    """Run and pack `tiny.fexp` for the first test of a module, and copy that for all others.
+
+    status: that of the run.
+    """
+    if not kept.exists():
+        assert fairc("run", "tiny.fexp").status == status
+        assert fairc("pack", RUN).status == 0
+        shutil.copytree("results", kept / "results")
+        shutil.copy("tiny.zip", kept)
+    else:
+        shutil.copytree(kept / "results", "results")
+        shutil.copy(kept / "tiny.zip", ".")
+    return fairc
+
+
 @pytest.fixture
 def plan(
     fairc: Fairc, without_report: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

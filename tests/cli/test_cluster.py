@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 import yaml
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, results, started, table
 from representatives import few
+from waiting import eventually
 
 from fairc.compiler.record import of_file, recorded
 from fairc.runtime.host.faults import EngineUnavailable
@@ -317,7 +317,7 @@ def test_processes_that_write_at_once(plan: Fairc) -> None:
         started("cell", "plan", "--index", indices) for indices in ("0", "0", "1,0", "1-5", "0,2-5")
     ]
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
     assert len(results()) == CELLS
     assert list(Path("plan/results", cluster.WRITING).iterdir()) == []
@@ -327,19 +327,17 @@ def test_processes_that_write_at_once(plan: Fairc) -> None:
 @pytest.mark.parametrize("sent", few([signal.SIGTERM, signal.SIGKILL], signal.SIGTERM))
 def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None:
     process = started("cell", "plan", "--index", "0-5", fake="hang:2")  # cells 0 and 1 end
-    limit = time.monotonic() + 60
-    while len(results()) < 2:
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-    while not list(Path("scratch").glob("fairc-cell-*/run/.partial/*.work")):
-        assert time.monotonic() < limit
-        time.sleep(0.02)
+    eventually(lambda: len(results()) == 2, process=process)
+    work = "fairc-cell-*/run/.partial/*.work"
+    eventually(lambda: list(Path("scratch").glob(work)), process=process)
     process.send_signal(sent)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     if sent == signal.SIGTERM:
         assert process.returncode == 130
         assert "the cell is not finished" in err and "Traceback" not in err
         assert list(Path("scratch").iterdir()) == []
+    else:
+        assert process.returncode == -signal.SIGKILL, err
     assert len(results()) == 2
     assert plan("cell", "plan", "--index", "0-5").status == 0
     assert plan("run", "plan", "--collect").status == 0

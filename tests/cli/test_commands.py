@@ -113,6 +113,7 @@ def test_compile_does_not_overwrite_other_things(fairc: Fairc) -> None:
     Path("mine/thesis.tex").write_text("x")
     called = fairc("compile", "tiny.fexp", "-o", "mine", "--target", "json")
     assert called.status == 2
+    assert "mine already exists and is not a compiled plan" in called.err
     assert Path("mine/thesis.tex").read_text() == "x"
 
 
@@ -164,7 +165,9 @@ def test_run_of_a_compiled_plan(fairc: Fairc) -> None:
     assert called.status == 0
     assert Path("there/plan.json").read_bytes() == Path("plan/plan.json").read_bytes()
     assert fairc("run", "there", "-o", "there").status == 0  # a run directory is a plan, too
-    assert fairc("run", "plan", "--set", "repeat=2").status == 2
+    called = fairc("run", "plan", "--set", "repeat=2")
+    assert called.status == 2
+    assert "--set applies to a file, but plan is a compiled plan" in called.err
 
 
 @pytest.mark.usefixtures("without_report")

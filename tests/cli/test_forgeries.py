@@ -21,6 +21,8 @@ from representatives import few
 
 from fairc.runtime.pack import checking
 
+from .conftest import packed_once
+
 pytestmark = pytest.mark.usefixtures("without_report")
 Fairc = Callable[..., Any]  # conftest.py
 RUN, PACK, FORGED = Path("results/tiny"), Path("tiny.zip"), Path("forged.zip")
@@ -34,15 +36,7 @@ def packed(fairc: Fairc, kept: Path) -> Fairc:
     """A run of eight repetitions with a claim that holds, and its pack."""
     text = Path("tiny.fexp").read_text()
     Path("tiny.fexp").write_text(text.replace("repeat  = 3", f"repeat  = 8\n{CLAIM}"))
-    if not kept.exists():
-        assert fairc("run", "tiny.fexp").status == 0
-        assert fairc("pack", RUN).status == 0
-        shutil.copytree("results", kept / "results")
-        shutil.copy(PACK, kept)
-    else:
-        shutil.copytree(kept / "results", "results")
-        shutil.copy(kept / PACK, ".")
-    return fairc
+    return packed_once(fairc, kept, 0)
 
 
 def forged(name: str, seed: int = 1) -> Path:

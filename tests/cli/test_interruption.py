@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import eventually
 
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
@@ -30,13 +29,6 @@ def start(folder: Path, fake: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def eventually(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
-
-
 def finished(folder: Path) -> set[str]:
     return {path.parent.name for path in folder.glob("results/tiny/cells/*/result.json")}
 
@@ -45,7 +37,7 @@ def resume(folder: Path, kept: set[str]) -> None:
     """Run again; what was kept is not run again, and everything is there and whole."""
     stamps = {key: inode(folder, key) for key in kept}
     process = start(folder, "")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "6 cells: 6 valid" in out
     assert f"{6 - len(kept)} cells to run; {len(kept)} already done" in err.replace(
@@ -62,9 +54,9 @@ def inode(folder: Path, key: str) -> int:
 
 def test_ctrl_c(tmp_path: Path) -> None:
     process = start(tmp_path, "hang:3")  # four cells end, two never do
-    eventually(lambda: len(finished(tmp_path)) == 4)
+    eventually(lambda: len(finished(tmp_path)) == 4, process=process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "the same command resumes" in err
     assert "Traceback" not in err
@@ -77,9 +69,9 @@ def test_ctrl_c(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     process = start(tmp_path, "hang:1")
-    eventually((tmp_path / "results/tiny/lock.json").exists)
+    eventually((tmp_path / "results/tiny/lock.json").exists, process=process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert finished(tmp_path) == set()
@@ -88,11 +80,11 @@ def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_two_runs_on_one_directory(tmp_path: Path) -> None:
     first = start(tmp_path, "hang:1")
-    eventually((tmp_path / "results/tiny/lock.json").exists)
+    eventually((tmp_path / "results/tiny/lock.json").exists, process=first)
     second = start(tmp_path, "")
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate(timeout=300)
     assert second.returncode == 2
     assert f"another fairc (process {first.pid})" in err
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=60)
+    first.communicate(timeout=300)
     assert first.returncode == 130

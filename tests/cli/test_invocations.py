@@ -107,7 +107,8 @@ def test_parts_are_repeated_by_their_commands(fairc: Fairc) -> None:
 
 def test_a_condition_that_chooses_nothing_is_no_part_of_a_run(ran: Fairc) -> None:
     before = Path("results/tiny/lock.json").read_bytes()
-    assert ran("run", "tiny.fexp", "--where", "repetition > 9").status == 2
+    called = ran("run", "tiny.fexp", "--where", "repetition > 9")
+    assert called.status == 2 and "no cell of the plan meets the --where condition" in called.err
     assert Path("results/tiny/lock.json").read_bytes() == before
 
 

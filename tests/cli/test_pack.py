@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,8 @@ from representatives import few
 
 from fairc.runtime.pack import zipped
 from fairc.words.metrics import METRICS
+
+from .conftest import packed_once
 
 Fairc = Callable[..., Any]  # conftest.py
 PACK = Path("tiny.zip")
@@ -116,10 +117,14 @@ def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
 
 
 def test_wrong_use(packed: Fairc) -> None:
-    assert packed("pack", "results/tiny", "-o", "x.tar").status == 2
-    assert packed("pack", "nothing").status == 2
-    assert packed("verify", "results/tiny", "--all").status == 2
-    assert packed("verify", PACK, "--all", "--sample", "2").status == 2
+    for arguments, words in (
+        (("pack", "results/tiny", "-o", "x.tar"), "`x.tar` has no `.zip`"),
+        (("pack", "nothing"), "nothing holds no plan"),
+        (("verify", "results/tiny", "--all"), "are for packs"),
+        (("verify", PACK, "--all", "--sample", "2"), "--all and --sample contradict each other"),
+    ):
+        called = packed(*arguments)
+        assert called.status == 2 and words in called.err
 
 
 @pytest.mark.parametrize(
@@ -193,15 +198,7 @@ def claimed(fairc: Fairc, without_report: None, kept: Path) -> Fairc:
     """
     text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")
     Path("tiny.fexp").write_text(text)
-    if not kept.exists():
-        assert fairc("run", "tiny.fexp").status == 1
-        assert fairc("pack", "results/tiny").status == 0
-        shutil.copytree("results", kept / "results")
-        shutil.copy(PACK, kept)
-    else:
-        shutil.copytree(kept / "results", "results")
-        shutil.copy(kept / PACK, ".")
-    return fairc
+    return packed_once(fairc, kept, 1)
 
 
 def claims_of(called: Any) -> dict[str, str]:

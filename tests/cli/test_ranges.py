@@ -259,7 +259,8 @@ def test_a_plan_that_contradicts_itself_is_refused(
     path.write_text(json.dumps(plan))
     with pytest.raises(StoreError, match=words):
         read_plan(Path("one"))
-    assert ran("report", "one").status == 2
+    called = ran("report", "one")
+    assert called.status == 2 and words in called.err
 
 
 def test_a_fixed_number_leaves_the_plan_as_it_was(fairc: Fairc) -> None:

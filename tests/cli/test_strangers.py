@@ -123,13 +123,15 @@ def test_what_is_odd_in_the_folder_of_a_job_is_not_collected(plan: Fairc) -> Non
     made = min(Path("plan/results").glob("*/made.json"))
     good = made.read_text()
     made.write_text(hostile.DEEP)
-    assert plan("run", "plan", "--collect", "-o", "run").status == 1
+    called = plan("run", "plan", "--collect", "-o", "run")
+    assert called.status == 1 and f"{made} cannot be read: it is too deep" in called.err
     made.write_text(good)
     os.mkfifo(made.with_name("pipe"))
     kept = made.with_name("result.json").read_bytes()
     made.with_name("result.json").unlink()
     os.mkfifo(made.with_name("result.json"))
-    assert plan("run", "plan", "--collect", "-o", "piped").status == 1
+    called = plan("run", "plan", "--collect", "-o", "piped")
+    assert called.status == 1 and "its result.json is not of this version of fairc" in called.err
     made.with_name("result.json").unlink()
     made.with_name("result.json").write_bytes(kept)
     made.with_name("folder").mkdir()
@@ -230,7 +232,7 @@ def test_damage_inside_of_a_member(fairc: Fairc) -> None:
     content[31:40] = b"\xff" * 9  # behind the local header of 30 bytes and the name
     path.write_bytes(content)
     called = fairc("run", path)
-    assert called.status == 2, called.err
+    assert called.status == 2 and f"{path} is damaged" in called.err
 
 
 def test_what_a_killed_run_left_of_a_pack_is_removed(fairc: Fairc) -> None:

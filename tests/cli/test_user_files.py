@@ -234,7 +234,9 @@ def test_a_pack_replaces_only_a_pack_of_the_run(
     assert done("pack", "one", "-o", "b.zip").status == 0
     assert done("pack", "one", "-o", "a.zip").status == 0
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
-    assert done("pack", "two", "-o", "a.zip").status == 2
+    called = done("pack", "two", "-o", "a.zip")
+    assert called.status == 2
+    assert "a.zip exists, and is not a pack that fairc made of two" in called.err
     before = listing(tmp_path).keys()
 
     def interrupted(*_: object) -> str:
@@ -243,7 +245,8 @@ def test_a_pack_replaces_only_a_pack_of_the_run(
     monkeypatch.setattr("fairc.runtime.pack.zipped._add", interrupted)
     assert done("pack", "one", "-o", "a.zip").status == 130
     assert listing(tmp_path).keys() == before
-    assert done("pack", "one", "-o", "nowhere/a.zip").status == 2
+    called = done("pack", "one", "-o", "nowhere/a.zip")
+    assert called.status == 2 and "nowhere is not a folder" in called.err
 
 
 def test_an_image_is_saved_to_a_new_file(fairc: Fairc) -> None:

@@ -193,8 +193,12 @@ def test_a_baseline_shows_claims_and_metrics_that_changed(fairc: Fairc) -> None:
 
 
 def test_a_baseline_that_is_not_there_is_refused(fairc: Fairc) -> None:
-    fairc("run", write(HOLDS), "-o", "one")
-    assert fairc("compare", "one", "--baseline", "base.zip").status == 2
-    assert fairc("compare", "one").status == 2
-    assert fairc("compare", "one", "one", "--baseline", "one").status == 2
-    assert fairc("compare", "one", "one", "--format", "md").status == 2
+    assert fairc("run", write(HOLDS), "-o", "one").status == 0
+    for arguments, words in (
+        (("--baseline", "base.zip"), "there is no baseline base.zip"),
+        ((), "compare takes two runs"),
+        (("one", "--baseline", "one"), "--baseline stands for the other run"),
+        (("one", "--format", "md"), "--format md is for --baseline"),
+    ):
+        called = fairc("compare", "one", *arguments)
+        assert called.status == 2 and words in called.err

@@ -114,8 +114,8 @@ def without_comments(value: Any) -> Any:
 @pytest.mark.parametrize(
     "name",
     [
-        *("examples/quickstart.fexp", "examples/satcom-quick.fexp", "tests/golden/pages.fexp"),
-        *("tests/golden/iperf3.fexp", "examples/mobile.fexp", RANDOM, POLICED),
+        *("examples/quickstart.fexp", "examples/satcom-quick.fexp", "tests/golden/custom.fexp"),
+        *("examples/mobile.fexp", RANDOM, POLICED),
     ],
 )
 def test_a_program_says_of_each_repetition_what_its_cell_says(name: str) -> None:

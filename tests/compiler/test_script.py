@@ -34,8 +34,6 @@ TEMPLATES = Path(mininet.__file__).parent / "templates"
 SPECS = {
     "quickstart": ROOT / "examples/quickstart.fexp",
     "custom": GOLDEN / "custom.fexp",
-    "pages": GOLDEN / "pages.fexp",
-    "iperf3": GOLDEN / "iperf3.fexp",
 }
 
 
@@ -124,10 +122,18 @@ def test_the_exclude_of_the_custom_file() -> None:
     ]
 
 
+BLOCK = re.compile(r" (if \w+|for \w+(, \w+)* in \w+|endif|endfor) ")
+
+
 def test_the_templates_hold_no_logic() -> None:
-    for path in TEMPLATES.glob("*.py.j2"):
-        for words in re.findall(r"\{\{(.*?)\}\}", path.read_text()):
+    paths = [*TEMPLATES.glob("*.py.j2")]
+    assert {path.name for path in paths} >= {"mininet.py.j2", "containers.py.j2"}
+    for path in paths:
+        text = path.read_text()
+        for words in re.findall(r"\{\{(.*?)\}\}", text):
             assert re.fullmatch(r" \w+( \| comment)? ", words), (path.name, words)
+        for words in re.findall(r"\{%(.*?)%\}", text):
+            assert BLOCK.fullmatch(words), (path.name, words)
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -37,11 +37,21 @@ def test_where(text: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "latency", "latency ==", "latency == 5MB", "latncy == 5ms +", "1 == 2 3", "a = b"]
+    ("text", "code"),
+    [
+        ("", "unexpected-end"),
+        ("latency", "wrong-type"),
+        ("latency ==", "unexpected-end"),
+        ("latency == 5MB", "wrong-dimension"),
+        ("latncy == 5ms +", "unexpected-end"),
+        ("1 == 2 3", "syntax"),
+        ("a = b", "syntax"),
+    ],
 )
-def test_wrong_conditions(text: str) -> None:
-    with pytest.raises(CompileError):
+def test_wrong_conditions(text: str, code: str) -> None:
+    with pytest.raises(CompileError) as caught:
         condition(text).matches(CELL, 1)
+    assert [each.code for each in caught.value.diagnostics] == [code]
 
 
 def test_names_that_no_cell_has() -> None:

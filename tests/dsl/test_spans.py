@@ -47,19 +47,20 @@ def test_generated(spec: Spec) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "experimentx { }",
-        "fexp1",
-        "fexp 1 lettx = 5",
-        "fexp 1 topology t { linka -- b }",
-        "fexp 1 topology t { nodea }",
-        "fexp 1 experiment e { sweepx { } }",
-        "fexp 1 experiment e { excludea == b }",
-        "fexp 1 experiment e { flowa { } }",
+        "fexp 1 experiment_x { }",
+        "fexp_1",
+        "fexp 1 let_x = 5",
+        "fexp 1 topology t { link_a -- b }",
+        "fexp 1 topology t { node_a }",
+        "fexp 1 experiment e { flow f[i] for_i in 1..4 { } }",
+        "fexp 1 experiment e { sweep { x = [1] } exclude_a == b }",
+        "fexp 1 experiment e { flow_a { } }",
     ],
 )
 def test_keywords_are_not_glued_to_names(text: str) -> None:
+    parse(Source("file.fexp", text.replace("_", " ")))
     with pytest.raises(CompileError):
-        parse(Source("file.fexp", text))
+        parse(Source("file.fexp", text.replace("_", "")))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from split_connection import (
     WINDOW_PACKETS,
     Split,
     connected,
-    until,
 )
+from waiting import eventually
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 RATE_BPS = 80_000_000
@@ -64,7 +64,7 @@ def test_the_first_flight_is_the_window(network: Split, sender: str, cca: str) -
         end = ends[0] if sender == "terminal" else ends[1]
         sending = pool.submit(end.sendall, bytes(LONG))
         # The acknowledgements that are missing make it repeat what it has sent, and nothing else.
-        until(lambda: network.repeated(sender))
+        eventually(lambda: network.repeated(sender))
         for one in ends:
             one.shutdown(socket.SHUT_RDWR)
         assert network.stop(sender) == 0
@@ -84,7 +84,7 @@ def test_a_middle_that_is_silent_for_a_while_is_lived_through(split: Split) -> N
         assert client.recv(1) == b"x"
         split.ip("terminal", f"route replace blackhole {GATEWAY}/32")
         sending = pool.submit(peer.sendall, words)
-        until(lambda: split.repeated("gateway"))
+        eventually(lambda: split.repeated("gateway"))
         split.ip("terminal", f"route replace {GATEWAY}/32 dev east {LINK}")
         received = b""
         while len(received) < len(words):

@@ -64,6 +64,20 @@ def each_measured(
     )
 
 
+@pytest.fixture(scope="module")
+def runs(
+    request: pytest.FixtureRequest, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Measurement]]:
+    """The cells of the module's experiments, `SPECS`, measured, by the name of each."""
+    return {
+        name: [
+            load(cell, kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp(name)))
+            for cell in compilation_of(text, f"{name}.fexp").cells()
+        ]
+        for name, text in request.module.SPECS.items()
+    }
+
+
 @pytest.fixture
 def hog() -> Iterator[None]:
     """Keep every core busy twice over."""

@@ -7,13 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from kept_cells import artefacts
 from numpy.typing import NDArray
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.pcap import Packets
 
 KINDS = """fexp 1
@@ -39,18 +36,7 @@ experiment gaps {
 Bools = NDArray[np.bool_]
 QUIC_AND_TCP = (5001, 5002)
 """Ports of the servers, which say nothing but their part of handshakes as long as none is over."""
-
-
-@pytest.fixture(scope="module")
-def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Measurement]]:
-    """The cells of both experiments, measured."""
-    return {
-        name: [
-            load(cell, artefacts(engine, cell, tmp_path_factory.mktemp(name)))
-            for cell in compilation_of(text, f"{name}.fexp").cells()
-        ]
-        for name, text in (("kinds", KINDS), ("gaps", GAPS))
-    }
+SPECS = {"kinds": KINDS, "gaps": GAPS}
 
 
 @pytest.mark.parametrize("name", ["kinds", "gaps"])

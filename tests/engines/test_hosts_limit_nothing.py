@@ -4,16 +4,11 @@ connections that outlive an outage, end by themselves, or pause.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 QUIC = """fexp 1
 experiment quic {
@@ -89,20 +84,15 @@ experiment pauses {
 """
 
 Cells = dict[str, list[Measurement]]
-
-
-@pytest.fixture(scope="module")
-def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Cells:
-    """Each experiment's cells, measured."""
-    found: Cells = {}
-    for text in (QUIC, PRAGUE, LONG, PATHS, SMALL, OUTAGE, PAUSES):
-        name = re.findall(r"experiment (\w+)", text)[0]
-        for cell in compilation_of(text, f"{name}.fexp").cells():
-            folder: Path = tmp_path_factory.mktemp(name)
-            result = engine.run(cell, folder)
-            assert result.error == "", (name, result.error)
-            found.setdefault(name, []).append(load(cell, result.artefacts))
-    return found
+SPECS = {
+    "quic": QUIC,
+    "prague": PRAGUE,
+    "long": LONG,
+    "paths": PATHS,
+    "small": SMALL,
+    "outage": OUTAGE,
+    "pauses": PAUSES,
+}
 
 
 @pytest.mark.parametrize("name", ["quic", "prague", "long", "paths", "outage", "pauses"])

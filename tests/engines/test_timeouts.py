@@ -4,17 +4,12 @@ bytes that wait at a sender.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 DOWN_S = 3.0
 LEAST = """fexp 1
@@ -51,20 +46,7 @@ TICK_S = 0.004
 
 Floats = NDArray[np.float64]
 Cells = dict[str, list[Measurement]]
-
-
-@pytest.fixture(scope="module")
-def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Cells:
-    """Each experiment's cells, measured."""
-    found: Cells = {}
-    for text in (LEAST, APART, UNSENT):
-        name = re.findall(r"experiment (\w+)", text)[0]
-        for cell in compilation_of(text, f"{name}.fexp").cells():
-            folder: Path = tmp_path_factory.mktemp(name)
-            result = engine.run(cell, folder)
-            assert result.error == "", (name, result.error)
-            found.setdefault(name, []).append(load(cell, result.artefacts))
-    return found
+SPECS = {"least": LEAST, "apart": APART, "unsent": UNSENT}
 
 
 def sent_s(measured: Measurement, name: str) -> Floats:

@@ -11,6 +11,8 @@
 
 It needs Mininet and iproute2. For flows it needs two things next to it: `fairc-endpoints`, the
 program that sends and receives, and the package `cell`, which starts programs on time.
+Some flows are iperf3, which it needs as well; its reports are in OUTDIR as NAME.json.
+Its browser: Chromium, ChromeDriver, Selenium, and fairc-browser (next to this file or on PATH).
 """
 # Comments such as `# x.fexp:8` name the line of the experiment's file that a part comes from.
 # long = cubic
@@ -37,7 +39,27 @@ HOST = EVERYWHERE | {
     "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
     "net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304",
 }
+HOST_2 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 4194304 8388608", "net.ipv4.tcp_wmem": "4096 16384 8388608",
+}
+HOST_3 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 16777216 16777216", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+HOST_4 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 33554432 33554432", "net.ipv4.tcp_wmem": "4096 16384 8388608",
+}
 ROUTER = EVERYWHERE | {"net.ipv4.ip_forward": "1"}
+ROUTER_2 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "1", "net.ipv4.tcp_slow_start_after_idle": "0",
+    "net.ipv4.tcp_no_metrics_save": "1",
+}
+ROUTER_3 = EVERYWHERE | {
+    "net.ipv4.ip_forward": "1", "net.ipv4.tcp_slow_start_after_idle": "0",
+    "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_tw_reuse": "1",
+}
 
 
 def do(node, command):
@@ -116,19 +138,29 @@ class Network(Topo):
             "c1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.2"],
         )
         self.addHost(
-            "c2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.10"],
+            "c2", cls=Machine, sysctls=HOST_2, commands=["ip route add 10.0.0.0/8 via 10.0.0.10"],
         )
         self.addHost(
-            "c3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.26"],
+            "c3", cls=Machine, sysctls=HOST_3, commands=["ip route add 10.0.0.0/8 via 10.0.0.26"],
         )
         self.addHost(
-            "s1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.34"],
+            "s1", cls=Machine, sysctls=HOST,
+            commands=[
+                "ip rule add iif lo ipproto tcp sport 5008 lookup 101",
+                "ip route add 10.0.0.0/8 via 10.0.0.34",
+                "ip route add 10.0.0.1/32 via 10.0.0.34 table 101 initcwnd 32",
+            ],
         )
         self.addHost(
-            "s2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.18"],
+            "s2", cls=Machine, sysctls=HOST_4, commands=["ip route add 10.0.0.0/8 via 10.0.0.18"],
         )
         self.addHost(
-            "s3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.42"],
+            "s3", cls=Machine, sysctls=HOST,
+            commands=[
+                "ip rule add iif lo ipproto tcp sport 5009 lookup 101",
+                "ip route add 10.0.0.0/8 via 10.0.0.42",
+                "ip route add 10.0.0.25/32 via 10.0.0.42 table 101 initcwnd 32",
+            ],
         )
         # Routers.
         self.addHost(
@@ -143,25 +175,51 @@ class Network(Topo):
             ],
         )
         self.addHost(
-            "r2", cls=Machine, sysctls=ROUTER,
+            "r2", cls=Machine, sysctls=ROUTER_2,
             commands=[
+                "ip rule add iif r2-eth0 ipproto tcp dport 5001 lookup 100",
+                "ip rule add iif r2-eth0 ipproto tcp dport 5003 lookup 100",
+                "ip rule add iif r2-eth0 ipproto tcp dport 5008 lookup 100",
+                "ip rule add iif r2-eth0 ipproto tcp dport 5009 lookup 100",
+                "ip rule add iif r2-eth1 ipproto tcp dport 5001 lookup 100",
+                "ip rule add iif r2-eth1 ipproto tcp dport 5003 lookup 100",
+                "ip rule add iif r2-eth1 ipproto tcp dport 5008 lookup 100",
+                "ip rule add iif r2-eth1 ipproto tcp dport 5009 lookup 100",
+                "ip rule add iif r2-eth2 ipproto tcp dport 5001 lookup 100",
+                "ip rule add iif r2-eth2 ipproto tcp dport 5003 lookup 100",
+                "ip rule add iif r2-eth2 ipproto tcp dport 5008 lookup 100",
+                "ip rule add iif r2-eth2 ipproto tcp dport 5009 lookup 100",
                 "ip route add 10.0.0.1/32 via 10.0.0.50",
                 "ip route add 10.0.0.9/32 via 10.0.0.50",
                 "ip route add 10.0.0.25/32 via 10.0.0.29",
                 "ip route add 10.0.0.33/32 via 10.0.0.58",
                 "ip route add 10.0.0.17/32 via 10.0.0.21",
                 "ip route add 10.0.0.41/32 via 10.0.0.58",
+                "ip route add 10.0.0.70/32 via 10.0.0.58",
+                "ip route replace local 0.0.0.0/0 dev lo table 100",
+                "ip route replace 10.0.0.70/32 via 10.0.0.58 initcwnd 34 initrwnd 68",
             ],
         )
         self.addHost(
-            "r3", cls=Machine, sysctls=ROUTER,
+            "r3", cls=Machine, sysctls=ROUTER_3,
             commands=[
-                "ip route add 10.0.0.1/32 via 10.0.0.61",
-                "ip route add 10.0.0.9/32 via 10.0.0.61",
-                "ip route add 10.0.0.25/32 via 10.0.0.61",
+                "ip rule add iif r3-eth0 ipproto tcp sport 5001 lookup 100",
+                "ip rule add iif r3-eth0 ipproto tcp sport 5003 lookup 100",
+                "ip rule add iif r3-eth0 ipproto tcp sport 5008 lookup 100",
+                "ip rule add iif r3-eth0 ipproto tcp sport 5009 lookup 100",
+                "ip rule add iif r3-eth1 ipproto tcp sport 5001 lookup 100",
+                "ip rule add iif r3-eth1 ipproto tcp sport 5003 lookup 100",
+                "ip rule add iif r3-eth1 ipproto tcp sport 5008 lookup 100",
+                "ip rule add iif r3-eth1 ipproto tcp sport 5009 lookup 100",
+                "ip route add 10.0.0.1/32 via 10.0.0.69",
+                "ip route add 10.0.0.9/32 via 10.0.0.69",
+                "ip route add 10.0.0.25/32 via 10.0.0.69",
                 "ip route add 10.0.0.33/32 via 10.0.0.37",
-                "ip route add 10.0.0.17/32 via 10.0.0.61",
+                "ip route add 10.0.0.17/32 via 10.0.0.69",
                 "ip route add 10.0.0.41/32 via 10.0.0.45",
+                "ip route add 10.0.0.57/32 via 10.0.0.69",
+                "ip route replace local 0.0.0.0/0 dev lo table 100",
+                "ip route replace 10.0.0.57/32 via 10.0.0.69 initcwnd 34 initrwnd 68",
             ],
         )
         # Between two of them: nodes that delay, lose and transmit what is on a link.
@@ -237,7 +295,7 @@ class Network(Topo):
             ],
         )
         self.addHost(
-            "r2-r3", cls=Machine, sysctls=ROUTER,
+            "r2-modem", cls=Machine, sysctls=ROUTER,
             commands=[
                 "ip route add 10.0.0.1/32 via 10.0.0.57",
                 "ip route add 10.0.0.9/32 via 10.0.0.57",
@@ -245,10 +303,36 @@ class Network(Topo):
                 "ip route add 10.0.0.33/32 via 10.0.0.62",
                 "ip route add 10.0.0.17/32 via 10.0.0.57",
                 "ip route add 10.0.0.41/32 via 10.0.0.62",
+                "ip route add 10.0.0.70/32 via 10.0.0.62",
+            ],
+        )
+        self.addHost(
+            "r3-modem", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.65",
+                "ip route add 10.0.0.9/32 via 10.0.0.65",
+                "ip route add 10.0.0.25/32 via 10.0.0.65",
+                "ip route add 10.0.0.33/32 via 10.0.0.70",
+                "ip route add 10.0.0.17/32 via 10.0.0.65",
+                "ip route add 10.0.0.41/32 via 10.0.0.70",
+                "ip route add 10.0.0.57/32 via 10.0.0.65",
+            ],
+        )
+        self.addHost(
+            "r2-r3", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.61",
+                "ip route add 10.0.0.9/32 via 10.0.0.61",
+                "ip route add 10.0.0.25/32 via 10.0.0.61",
+                "ip route add 10.0.0.33/32 via 10.0.0.66",
+                "ip route add 10.0.0.17/32 via 10.0.0.61",
+                "ip route add 10.0.0.41/32 via 10.0.0.66",
+                "ip route add 10.0.0.57/32 via 10.0.0.61",
+                "ip route add 10.0.0.70/32 via 10.0.0.66",
             ],
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c1", "c1-r1", cls=Cable, intfName1="c1-eth0", intfName2="c1-r1-eth0",
             params1={
@@ -267,7 +351,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c1-r1", "r1", cls=Cable, intfName1="c1-r1-eth1", intfName2="r1-eth0",
             params1={
@@ -286,7 +370,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c2", "c2-r1", cls=Cable, intfName1="c2-eth0", intfName2="c2-r1-eth0",
             params1={
@@ -305,7 +389,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c2-r1", "r1", cls=Cable, intfName1="c2-r1-eth1", intfName2="r1-eth1",
             params1={
@@ -324,7 +408,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s2", "s2-r2", cls=Cable, intfName1="s2-eth0", intfName2="s2-r2-eth0",
             params1={
@@ -343,7 +427,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s2-r2", "r2", cls=Cable, intfName1="s2-r2-eth1", intfName2="r2-eth0",
             params1={
@@ -362,7 +446,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c3", "c3-r2", cls=Cable, intfName1="c3-eth0", intfName2="c3-r2-eth0",
             params1={
@@ -381,7 +465,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "c3-r2", "r2", cls=Cable, intfName1="c3-r2-eth1", intfName2="r2-eth1",
             params1={
@@ -400,7 +484,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s1", "s1-r3", cls=Cable, intfName1="s1-eth0", intfName2="s1-r3-eth0",
             params1={
@@ -419,7 +503,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s1-r3", "r3", cls=Cable, intfName1="s1-r3-eth1", intfName2="r3-eth0",
             params1={
@@ -438,7 +522,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s3", "s3-r3", cls=Cable, intfName1="s3-eth0", intfName2="s3-r3-eth0",
             params1={
@@ -457,7 +541,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:8
+        # custom.fexp:10
         self.addLink(
             "s3-r3", "r3", cls=Cable, intfName1="s3-r3-eth1", intfName2="r3-eth1",
             params1={
@@ -476,7 +560,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:9, custom.fexp:10
+        # custom.fexp:11, custom.fexp:12
         self.addLink(
             "r2", "r2-r1", cls=Cable, intfName1="r2-eth2", intfName2="r2-r1-eth0",
             params1={
@@ -495,7 +579,7 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:9, custom.fexp:10
+        # custom.fexp:11, custom.fexp:12
         self.addLink(
             "r2-r1", "r1", cls=Cable, intfName1="r2-r1-eth1", intfName2="r1-eth2",
             params1={
@@ -514,44 +598,56 @@ class Network(Topo):
             },
         )
 
-        # custom.fexp:11
+        # custom.fexp:13
         self.addLink(
-            "r2", "r2-r3", cls=Cable, intfName1="r2-eth3", intfName2="r2-r3-eth0",
+            "r2", "r2-modem", cls=Cable, intfName1="r2-eth3", intfName2="r2-modem-eth0",
+            params1={"ip": "10.0.0.57/30"}, params2={"ip": "10.0.0.58/30"},
+        )
+
+        # custom.fexp:13
+        self.addLink(
+            "r2-modem", "r2-r3", cls=Cable, intfName1="r2-modem-eth1", intfName2="r2-r3-eth0",
             params1={
-                "ip": "10.0.0.57/30",
+                "ip": "10.0.0.61/30",
                 "commands": [
-                    "tc qdisc add dev r2-eth3 root handle 1: htb default 1",
-                    "tc class add dev r2-eth3 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
-                    "tc qdisc add dev r2-eth3 parent 1:1 handle 2: gred setup vqs 1 default 0",
-                    "tc qdisc change dev r2-eth3 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
+                    "tc qdisc add dev r2-modem-eth1 root handle 1: htb default 1",
+                    "tc class add dev r2-modem-eth1 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r2-modem-eth1 parent 1:1 handle 2: gred setup vqs 1 default 0",
+                    "tc qdisc change dev r2-modem-eth1 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
                 ],
             },
             params2={
-                "ip": "10.0.0.58/30",
+                "ip": "10.0.0.62/30",
                 "commands": [
                     "tc qdisc add dev r2-r3-eth0 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% rate 20000000bit seed 1775636408033935273",
                 ],
             },
         )
 
-        # custom.fexp:11
+        # custom.fexp:13
         self.addLink(
-            "r2-r3", "r3", cls=Cable, intfName1="r2-r3-eth1", intfName2="r3-eth2",
+            "r2-r3", "r3-modem", cls=Cable, intfName1="r2-r3-eth1", intfName2="r3-modem-eth0",
             params1={
-                "ip": "10.0.0.61/30",
+                "ip": "10.0.0.65/30",
                 "commands": [
                     "tc qdisc add dev r2-r3-eth1 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% rate 20000000bit seed 1455911724870472720",
                 ],
             },
             params2={
-                "ip": "10.0.0.62/30",
+                "ip": "10.0.0.66/30",
                 "commands": [
-                    "tc qdisc add dev r3-eth2 root handle 1: htb default 1",
-                    "tc class add dev r3-eth2 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
-                    "tc qdisc add dev r3-eth2 parent 1:1 handle 2: gred setup vqs 1 default 0",
-                    "tc qdisc change dev r3-eth2 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
+                    "tc qdisc add dev r3-modem-eth0 root handle 1: htb default 1",
+                    "tc class add dev r3-modem-eth0 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r3-modem-eth0 parent 1:1 handle 2: gred setup vqs 1 default 0",
+                    "tc qdisc change dev r3-modem-eth0 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
                 ],
             },
+        )
+
+        # custom.fexp:13
+        self.addLink(
+            "r3-modem", "r3", cls=Cable, intfName1="r3-modem-eth1", intfName2="r3-eth2",
+            params1={"ip": "10.0.0.69/30"}, params2={"ip": "10.0.0.70/30"},
         )
 
 
@@ -562,13 +658,15 @@ def experiment(repetition):
     """Return what runs in the network, and when. Times are ns after the epoch, when the flows
     begin; sizes are bytes.
 
-    A flow has a server, which sends, and a client, which asks: each is a role of `fairc-endpoints`
-    with the fields here (and those of `both`). `pings` measure round trips before the flows.
+    A flow has a server, which sends, and a client, which asks. Each is a role of `fairc-endpoints`
+    with the fields here (and those of `both`), or another program: `browser` is fairc-browser, and
+    a role with a dot in its name is a module of the package `cell` that runs the `command`. `pings`
+    measure round trips before the flows.
     """
     return {
-        "id": "66f3e88a5bfca5b6",
+        "id": "8222db03ca978541",
         "flows": [
-            # custom.fexp:19
+            # custom.fexp:22
             {
                 "name": "long",
                 "both": {
@@ -589,7 +687,7 @@ def experiment(repetition):
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
                 },
             },
-            # custom.fexp:20
+            # custom.fexp:23
             {
                 "name": "short1",
                 "both": {
@@ -610,7 +708,7 @@ def experiment(repetition):
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
                 },
             },
-            # custom.fexp:21
+            # custom.fexp:24
             {
                 "name": "short2",
                 "both": {
@@ -631,28 +729,250 @@ def experiment(repetition):
                     "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
                 },
             },
+            # custom.fexp:25
+            {
+                "name": "down", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s2", "role": "cell.timed", "name": "down.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5004",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c2", "role": "cell.timed", "name": "down.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.17",
+                        "--reverse",
+                        "--congestion",
+                        "cubic",
+                        "--length",
+                        "4096",
+                        "--window",
+                        "300000",
+                        "--parallel",
+                        "2",
+                        "--time",
+                        "1",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5004",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": -102_000_000,
+                },
+            },
+            # custom.fexp:26
+            {
+                "name": "up",
+                "server": {
+                    "node": "s2", "role": "cell.timed", "name": "up.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5005",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None, "stop_ns": None,
+                },
+                "client": {
+                    "node": "c2", "role": "cell.timed", "name": "up.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.17",
+                        "--congestion",
+                        "bbr",
+                        "--length",
+                        "4096",
+                        "--fq-rate",
+                        "482666",
+                        "--time",
+                        "0",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5005",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 1_922_000_000, "stop_ns": 3_000_000_000,
+                },
+            },
+            # custom.fexp:27
+            {
+                "name": "udp", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s2", "role": "cell.timed", "name": "udp.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5006",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c2", "role": "cell.timed", "name": "udp.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.17",
+                        "--reverse",
+                        "--udp",
+                        "--bitrate",
+                        "778210",
+                        "--length",
+                        "1000",
+                        "--time",
+                        "1",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5006",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 3_910_000_000,
+                },
+            },
+            # custom.fexp:28
+            {
+                "name": "some", "both": {"stop_ns": None},
+                "server": {
+                    "node": "s2", "role": "cell.timed", "name": "some.server",
+                    "command": [
+                        "iperf3",
+                        "--server",
+                        "--one-off",
+                        "--version4",
+                        "--port",
+                        "5007",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": None,
+                },
+                "client": {
+                    "node": "c2", "role": "cell.timed", "name": "some.client",
+                    "command": [
+                        "iperf3",
+                        "--client",
+                        "10.0.0.17",
+                        "--reverse",
+                        "--congestion",
+                        "reno",
+                        "--length",
+                        "4096",
+                        "--bytes",
+                        "131072",
+                        "--connect-timeout",
+                        "30000",
+                        "--version4",
+                        "--port",
+                        "5007",
+                        "--interval",
+                        "0.1",
+                        "--json",
+                    ],
+                    "begin_ns": 5_922_000_000,
+                },
+            },
+            # custom.fexp:29
+            {
+                "name": "web",
+                "both": {
+                    "flow": "web", "address": "10.0.0.33", "port": 5008,
+                    "workload": {
+                        "kind": "load",
+                        "page": [
+                            {"path": "/", "bytes": 9000, "type": "text/html", "parent": None},
+                            {
+                                "path": "/1.js", "bytes": 2000, "type": "text/javascript",
+                                "parent": 0,
+                            },
+                            {"path": "/2.png", "bytes": 2000, "type": "image/png", "parent": 1},
+                            {"path": "/3.png", "bytes": 2000, "type": "image/png", "parent": 0},
+                        ],
+                        "client": "plain", "protocols": ["h2", "h3"], "idle_ns": [0, 1_243_242_838],
+                        "every_ns": 0, "timeout_ns": 60_000_000_000, "quic_parameters": {},
+                    },
+                    "options": {
+                        "initial_window_packets": 32, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": True, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [19_280_904], "buffer_bytes": None,
+                },
+                "server": {
+                    "node": "s1", "role": "web-server", "connections": 1, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "bbr",
+                    "quic": {"name": "bbr", "parameters": {}},
+                },
+                "client": {
+                    "node": "c1", "role": "web-client", "stop_ns": 60_000_000_000,
+                    "progress_every_ns": 100_000_000, "name": "web.fairc",
+                },
+            },
+            # custom.fexp:30
+            {
+                "name": "seen",
+                "both": {
+                    "flow": "seen", "address": "10.0.0.41", "port": 5009,
+                    "workload": {
+                        "kind": "load",
+                        "page": [
+                            {"path": "/", "bytes": 1_000_000, "type": "image/png", "parent": None},
+                        ],
+                        "client": "chromium", "protocols": ["h2"], "idle_ns": [0], "every_ns": 0,
+                        "timeout_ns": 60_000_000_000, "quic_parameters": {},
+                    },
+                    "options": {
+                        "initial_window_packets": 32, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": False, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [1_000_000_000], "buffer_bytes": None,
+                },
+                "server": {
+                    "node": "s3", "role": "web-server", "connections": 1, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "cubic", "quic": None,
+                },
+                "client": {
+                    "node": "c3", "role": "browser", "stop_ns": 60_000_000_000,
+                    "progress_every_ns": 100_000_000, "name": "web.fairc",
+                    "own_time": {"quic": None},
+                },
+            },
         ],
         "captures": [
-            # entry of the bottleneck r3/r3-eth2
-            {
-                "node": "r3", "interface": "r3-eth0", "direction": "in",
-                "file": "entry.r3.r3-eth2.r3-eth0.pcap",
-            },
-            # entry of the bottleneck r3/r3-eth2
-            {
-                "node": "r3", "interface": "r3-eth1", "direction": "in",
-                "file": "entry.r3.r3-eth2.r3-eth1.pcap",
-            },
-            # exit of the bottleneck r3/r3-eth2
-            {
-                "node": "r3", "interface": "r3-eth2", "direction": "out",
-                "file": "exit.r3.r3-eth2.pcap",
-            },
-            # delivered of the bottleneck r3/r3-eth2
-            {
-                "node": "r2-r3", "interface": "r2-r3-eth0", "direction": "out",
-                "file": "delivered.r3.r3-eth2.pcap",
-            },
             # entry of the bottleneck r2/r2-eth2
             {
                 "node": "r2", "interface": "r2-eth3", "direction": "in",
@@ -673,6 +993,41 @@ def experiment(repetition):
                 "node": "r2-r1", "interface": "r2-r1-eth1", "direction": "out",
                 "file": "delivered.r2.r2-eth2.pcap",
             },
+            # entry of the bottleneck r3-modem/r3-modem-eth0
+            {
+                "node": "r3-modem", "interface": "r3-modem-eth1", "direction": "in",
+                "file": "entry.r3-modem.r3-modem-eth0.r3-modem-eth1.pcap",
+            },
+            # exit of the bottleneck r3-modem/r3-modem-eth0
+            {
+                "node": "r3-modem", "interface": "r3-modem-eth0", "direction": "out",
+                "file": "exit.r3-modem.r3-modem-eth0.pcap",
+            },
+            # delivered of the bottleneck r3-modem/r3-modem-eth0
+            {
+                "node": "r2-r3", "interface": "r2-r3-eth0", "direction": "out",
+                "file": "delivered.r3-modem.r3-modem-eth0.pcap",
+            },
+            # entry of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth0", "direction": "in",
+                "file": "entry.r1.r1-eth2.r1-eth0.pcap",
+            },
+            # entry of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth1", "direction": "in",
+                "file": "entry.r1.r1-eth2.r1-eth1.pcap",
+            },
+            # exit of the bottleneck r1/r1-eth2
+            {
+                "node": "r1", "interface": "r1-eth2", "direction": "out",
+                "file": "exit.r1.r1-eth2.pcap",
+            },
+            # delivered of the bottleneck r1/r1-eth2
+            {
+                "node": "r2-r1", "interface": "r2-r1-eth0", "direction": "out",
+                "file": "delivered.r1.r1-eth2.pcap",
+            },
             # data and ACKs at a sender
             {
                 "node": "s1", "interface": "s1-eth0", "direction": "both",
@@ -688,10 +1043,48 @@ def experiment(repetition):
                 "node": "s3", "interface": "s3-eth0", "direction": "both",
                 "file": "sender.s3.s3-eth0.headers",
             },
+            # data and ACKs at a sender
+            {
+                "node": "c2", "interface": "c2-eth0", "direction": "both",
+                "file": "sender.c2.c2-eth0.headers",
+            },
+            # client of page loads
+            {
+                "node": "c1", "interface": "c1-eth0", "direction": "in",
+                "file": "client.c1.c1-eth0.pcap",
+            },
+            # client of page loads
+            {
+                "node": "c3", "interface": "c3-eth0", "direction": "in",
+                "file": "client.c3.c3-eth0.pcap",
+            },
         ],
-        "capture": {"snaplen": 96, "ring_packets": 9796, "every_ns": 100_000_000},
-        "duration_ns": 60_000_000_000, "deadline_ns": 61_000_000_000, "drain_ns": 238_000_000,
-        "lead_ns": 660_000_000, "slack_ns": 100_000,
+        "capture": {"snaplen": 96, "ring_packets": 14_112, "every_ns": 100_000_000},
+        "duration_ns": 60_000_000_000, "window_bytes": 300_000,
+        "proxies": [
+            # custom.fexp:14
+            {
+                "name": "split.terminal", "node": "r2", "role": "pep-terminal",
+                "description": {
+                    "flow": "split", "listen_ports": [5001, 5003, 5008, 5009],
+                    "terminal_address": "10.0.0.57", "gateway_address": "10.0.0.70", "port": 5010,
+                    "cca": "bbr", "pool": 4, "window_bytes": 49_537, "rate_bps": 19_815_059,
+                    "buffer_bytes": 1_048_576, "syn_retries": 1, "sample_every_ns": 100_000_000,
+                },
+            },
+            # custom.fexp:14
+            {
+                "name": "split.gateway", "node": "r3", "role": "pep-gateway",
+                "description": {
+                    "flow": "split", "listen_ports": [5001, 5003, 5008, 5009],
+                    "terminal_address": "10.0.0.57", "gateway_address": "10.0.0.70", "port": 5010,
+                    "cca": "bbr", "pool": 4, "window_bytes": 49_537, "rate_bps": 19_815_059,
+                    "buffer_bytes": 1_048_576, "syn_retries": 1, "sample_every_ns": 100_000_000,
+                },
+            },
+        ],
+        "patience_ns": 1_132_000_000, "deadline_ns": 61_000_000_000, "drain_ns": 793_600_000,
+        "lead_ns": 8_162_000_000, "slack_ns": 100_000,
         "pings": [
             {
                 "flow": "long", "client": "c1", "server": "s1", "address": "10.0.0.33",
@@ -703,6 +1096,30 @@ def experiment(repetition):
             },
             {
                 "flow": "short2", "client": "c3", "server": "s3", "address": "10.0.0.41",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "down", "client": "c2", "server": "s2", "address": "10.0.0.17",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "up", "client": "s2", "server": "c2", "address": "10.0.0.9",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "udp", "client": "c2", "server": "s2", "address": "10.0.0.17",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "some", "client": "c2", "server": "s2", "address": "10.0.0.17",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "web", "client": "c1", "server": "s1", "address": "10.0.0.33",
+                "expected_ns": 44_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "seen", "client": "c3", "server": "s3", "address": "10.0.0.41",
                 "expected_ns": 24_196_736, "every_ns": 10_000_000,
             },
         ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from computed import results, values
 from madeartefacts import RATE_BPS, Made, hand_made
-from madecell import FULL
+from madecell import FULL, VIDEO
 from storedcells import result_of
 
 from fairc import dsl
@@ -22,7 +22,6 @@ from fairc.compiler.plan import (
     Operation,
     Requests,
 )
-from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.analysis.values import values as computed
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
@@ -123,16 +122,6 @@ def _late(folder: Path) -> tuple[Cell, Path]:
     return made.cell, made.write(folder / "late")
 
 
-VIDEO = VideoWorkload(
-    bitrate_bps=10**6,
-    length_ns=10**9,
-    burst_ns=0,
-    chunk_bytes=65_536,
-    factor=1.25,
-    play_ns=10**8,
-    stall_ns=10**8,
-    send_buffer_bytes=10**6,
-)
 REQUESTS = Requests(
     measure=(MetricRequest(name="share"), MetricRequest(name="throughput")),
     implied=(MetricRequest(name="twice"),),

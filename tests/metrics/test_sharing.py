@@ -11,14 +11,13 @@ from typing import Any, cast
 import pytest
 from computed import results, values
 from madeartefacts import RATE_BPS, Made, hand_made
-from madecell import FULL
+from madecell import FULL, VIDEO
 
 from fairc import dsl
 from fairc.cell.workloads import Distribution
 from fairc.compiler import compile
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
-from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement, load
 from fairc.runtime.measurement.paths import Paths, max_min
 from fairc.runtime.metrics.sharing import apart
@@ -96,17 +95,7 @@ def test_a_flow_that_wants_little_is_not_starved(tmp_path: Path) -> None:
 def test_what_is_not_known_to_be_wanted_leaves_no_product(tmp_path: Path) -> None:
     made = hand_made("ab" * 50)
     a, b = made.cell.flows
-    video = VideoWorkload(
-        bitrate_bps=10**6,
-        length_ns=10**9,
-        burst_ns=0,
-        chunk_bytes=65_536,
-        factor=1.25,
-        play_ns=10**8,
-        stall_ns=10**8,
-        send_buffer_bytes=10**6,
-    )
-    made.cell = replace(made.cell, flows=(a, replace(b, workload=video)))
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=VIDEO)))
     found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fairness")}
     product = found["fairness.product"]
     assert (product.value, product.reason) == (

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from madeartefacts import RATE_BPS, hand_made, write_lines
-from madecell import PAYLOAD
+from madecell import PAYLOAD, with_change
 from storedcells import AXES, of, stored
 
 from fairc.compiler.plan import Change, Flow, Requests, Statistic
@@ -161,18 +161,7 @@ def test_what_changes_as_declared_while_it_is_tested(tmp_path: Path) -> None:
     def found(flow_b: Flow, link_ns: int | None = None) -> set[str | None]:
         cell = replace(made.cell, flows=(a, flow_b))
         if link_ns is not None:
-            change = Change(link_ns, rate_bps=RATE_BPS)
-            nodes = tuple(
-                replace(
-                    node,
-                    interfaces=tuple(
-                        replace(end, changes=(change,)) if end.bottleneck else end
-                        for end in node.interfaces
-                    ),
-                )
-                for node in cell.nodes
-            )
-            cell = replace(cell, nodes=nodes)
+            cell = with_change(cell, Change(link_ns, rate_bps=RATE_BPS))
             times = dict.fromkeys(("at_ns", "begin_ns", "t_ns"), link_ns)
             write_lines(path / "changes.ndjson", [{"node": "r1", "interface": "r1-eth2", **times}])
         return {flow.declared_change for flow in analyse(cell, path, Requests()).flows}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from madecell import with_change
 from requested_figures import subject_of, texts_of
 
 from fairc.compiler import plan
@@ -223,17 +224,7 @@ def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) ->
     assert not any("Shaded" in c or "rate of the link" in c for c in still.values())
     lines = [parse_cell(line) for line in cells.read_text("utf-8").splitlines()]
     change = plan.Change(at_ns=10**9, rate_bps=5_000_000)
-    nodes = tuple(
-        replace(
-            node,
-            interfaces=tuple(
-                replace(end, changes=(change,)) if end.bottleneck else end
-                for end in node.interfaces
-            ),
-        )
-        for node in lines[0].nodes
-    )
-    moved = [replace(cell, warmup_ns=2 * 10**9, nodes=nodes) for cell in lines]
+    moved = [with_change(replace(cell, warmup_ns=2 * 10**9), change) for cell in lines]
     cells.write_text("".join(plan.cell_json(cell) + "\n" for cell in moved), "utf-8")
     drawn = {f.name: f for f in _Report(path).figures if isinstance(f, Drawing)}
     for name in ("rates", "window", "queue"):

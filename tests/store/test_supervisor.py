@@ -6,11 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import eventually
 
 from fairc.runtime.host import clean, watcher
 from fairc.runtime.host.supervisor import (
@@ -31,13 +30,6 @@ thread.start(); thread.join()
 print(mark(), flush=True)
 time.sleep(600)
 """
-
-
-def eventually(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.01)
 
 
 def running(mark: str) -> list[int]:

@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from waiting import eventually
+
 IP = shutil.which("ip") or "/usr/sbin/ip"
 NODES = ("client", "terminal", "gateway", "server")
 CLIENT, SERVER = "10.1.0.2", "10.3.0.2"
@@ -166,12 +168,12 @@ class Split:
 
     def wait_ready(self, role: str) -> Event:
         """Wait until a proxy's pool is open; this line is written at once."""
-        return until(lambda: self.events(role, "ready"))[0]
+        return eventually(lambda: self.events(role, "ready"))[0]
 
     def settle(self) -> None:
         """Wait until every connection has ended at both proxies, and the pool is full again."""
         for role, count in self._sockets.items():
-            until(partial(self._holds, role, count))
+            eventually(partial(self._holds, role, count))
 
     def _holds(self, role: str, sockets: int) -> bool:
         return self.descriptors(role, "socket") == sockets
@@ -242,14 +244,3 @@ class Split:
 def connected(address: tuple[str, int]) -> socket.socket:
     """A connection that waits for nothing for ever."""
     return socket.create_connection(address, timeout=PATIENCE_S)
-
-
-def until(condition: Callable[[], T]) -> T:
-    """Wait until `condition` holds."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.02)
-    raise AssertionError("it never happened")

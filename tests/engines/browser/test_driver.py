@@ -247,4 +247,7 @@ def test_without_the_servers_key_the_driver_cannot_work(tmp_path: Path) -> None:
 def test_a_description_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
     command = [sys.executable, str(recipe.GUEST / "browser.py"), "--epoch-ns", "0", "{"]
 
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 2
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: fairc-browser --epoch-ns N JSON: ")

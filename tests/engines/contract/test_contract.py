@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from real_time import TRIES, undisturbed
+from waiting import eventually
 
 from fairc.compiler.plan import Requests
 from fairc.runtime.engines.base import Engine, RawResult
+from fairc.runtime.host import bounds
 from fairc.runtime.host.clean import marked
 from fairc.runtime.host.supervisor import mark
 
 Subject = Any  # conftest.py
+START_TIME = 19  # of the fields that `bounds.family` returns
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Any:
     """See that a test leaves no process of ours behind."""
     yield
-    limit = time.monotonic() + 5
-    while left := list(marked(mark())):
-        assert time.monotonic() < limit, f"still running: {left}"
-        time.sleep(0.01)
+    eventually(lambda: not list(marked(mark())), 5.0)
 
 
 def test_a_cell_has_a_result(
@@ -72,15 +72,31 @@ def test_the_same_cell_gives_the_same_bytes(
 
 
 def test_close_stops_a_running_cell(subject: Subject, engine: Engine, tmp_path: Path) -> None:
+    """Also the processes of a guest, which do not carry the mark."""
+    before = bounds.family(os.getpid())
     results: list[RawResult] = []
     thread = threading.Thread(target=lambda: results.append(engine.run(subject.endless, tmp_path)))
+
+    def started() -> dict[int, list[str]]:
+        found = bounds.family(os.getpid())
+        return {pid: fields for pid, fields in found.items() if pid not in before}
+
     thread.start()
-    thread.join(1.0)
-    assert thread.is_alive()
+    eventually(
+        lambda: bounds.processor_s(started()) >= subject.computes_s or not thread.is_alive(), 120.0
+    )
+    assert thread.is_alive(), results
+    running = {(pid, fields[START_TIME]) for pid, fields in started().items()}
     engine.close()
     thread.join(10.0)
     assert not thread.is_alive()
     assert results[0].error
+    eventually(
+        lambda: (
+            not running & {(pid, fields[START_TIME]) for pid, fields in bounds.family(1).items()}
+        ),
+        5.0,
+    )
 
 
 def test_identity_and_versions_are_stable(subject: Subject, engine: Engine) -> None:

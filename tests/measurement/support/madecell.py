@@ -13,6 +13,7 @@ from fairc.compiler.plan import (
     Cable,
     Capture,
     Cell,
+    Change,
     Flow,
     Impairment,
     Interface,
@@ -23,6 +24,7 @@ from fairc.compiler.plan import (
 from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.mechanisms.workloads.bulk.cell import BulkWorkload
 from fairc.mechanisms.workloads.file.cell import FileWorkload
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
 
 EPOCH_NS = 1_600_000_000_000_000_000
 MS = 1_000_000
@@ -159,3 +161,30 @@ def _flow(
         buffer_bytes=1_000_000,
         source="made.fexp:3",
     )
+
+
+VIDEO = VideoWorkload(
+    bitrate_bps=10**6,
+    length_ns=10**9,
+    burst_ns=0,
+    chunk_bytes=65_536,
+    factor=1.25,
+    play_ns=10**8,
+    stall_ns=10**8,
+    send_buffer_bytes=10**6,
+)
+
+
+def with_change(cell: Cell, change: Change) -> Cell:
+    """Return a cell whose bottlenecks change once."""
+    nodes = tuple(
+        replace(
+            node,
+            interfaces=tuple(
+                replace(end, changes=(change,)) if end.bottleneck else end
+                for end in node.interfaces
+            ),
+        )
+        for node in cell.nodes
+    )
+    return replace(cell, nodes=nodes)
