@@ -27,11 +27,8 @@ from .plan import Cell, Input, Plan
 PART_LIMIT = 20_000
 """The most flows, nodes and links that representatives have together."""
 
-OF_CONFIGURATIONS = frozenset({"idle-link", "nothing-to-mark", "small-queue", "unused-link"})
-"""Warnings that name the configurations in which they arise, where these are not all."""
-
 SHOWN = 3
-"""The most of them that are named."""
+"""The most configurations that a warning of some alone names."""
 
 Bindings = tuple[tuple[str, str], ...]
 
@@ -95,7 +92,10 @@ class Compilation:
             return diagnostic
         named = [", ".join(f"{name} = {value}" for name, value in where) for where in those[:SHOWN]]
         more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
-        note = f"in {len(those)} of {len(self._lowered)} configurations: {'; '.join(named)}{more}"
+        of = f"{len(self._lowered)} configurations"
+        if len(self._lowered) < self._experiment.count().configurations:
+            of = f"the {of} that were examined"
+        note = f"in {len(those)} of {of}: {'; '.join(named)}{more}"
         return replace(diagnostic, notes=(note, *diagnostic.notes))
 
     @property
@@ -306,7 +306,7 @@ class Compilation:
         name, start = (span.source.name, span.start) if span else ("", -1)
         key = diagnostic.code, name, start
         self._found.setdefault(key, diagnostic)
-        if diagnostic.code in OF_CONFIGURATIONS and self._current:
+        if diagnostic.severity is Severity.WARNING and self._current:
             self._where.setdefault(key, {})[self._current] = None
 
     def _varied(self) -> tuple[str, ...]:

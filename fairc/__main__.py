@@ -47,6 +47,21 @@ ORDER = (
 )
 """The commands in the order of their use; one that is not named here comes after these."""
 
+ELSEWHERE = {
+    **dict.fromkeys(("explain", "describe", "list", "info"), "show"),
+    **dict.fromkeys(("validate", "lint", "test"), "check"),
+    **dict.fromkeys(("start", "simulate", "exec", "execute"), "run"),
+    **dict.fromkeys(("plot", "figures", "graph"), "report"),
+    **dict.fromkeys(("results", "metrics", "stats"), "table"),
+    **dict.fromkeys(("init", "new", "quickstart"), "demo"),
+    **dict.fromkeys(("estimate", "dry-run"), "plan"),
+    **dict.fromkeys(("export", "generate", "emit"), "compile"),
+    "format": "fmt",
+    "diff": "compare",
+    "zip": "pack",
+}
+"""Commands of other tools, and what they are called here."""
+
 _SAID = re.compile(r'"""`fairc (\w+)`: (.+?)(?:\n\n|\n?""")', re.DOTALL)
 
 
@@ -95,8 +110,8 @@ class LazyGroup(click.Group):
         word, known = args[0], commands()
         if word in known:
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(word, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
+        near = ELSEWHERE.get(word) or next(iter(difflib.get_close_matches(word, known, 1)), None)
+        hint = f"; did you mean `{near}`?" if near else ""
         raise click.UsageError(f"there is no command `{word}`{hint}", ctx)
 
 

@@ -12,6 +12,10 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.text import syntax
 
 _BIT_SIZES = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+_TC_BITS = {"mbit": "Mbit", "gbit": "Gbit", "Kbit": "kbit"}
+"""Other spellings of them, among them those of tc."""
+_PREFIXES = {"k": "k", "K": "k", "M": "M", "g": "G", "G": "G"}
+"""Units of iperf3 and tc: a bare prefix is one of bits or bytes by the option that it follows."""
 _BYTE_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
 
 
@@ -43,12 +47,16 @@ def _unit_hint(node: syntax.Number) -> str:
         bits = Fraction(node.digits) * 8
         if bits.denominator == 1:
             return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
-    if node.unit in _BIT_SIZES and len(node.digits) <= 30:
-        data = Fraction(node.digits) * _BIT_SIZES[node.unit] / 8
+    if node.unit in _PREFIXES:
+        prefix = _PREFIXES[node.unit]
+        return f"`{node.digits}{prefix}bit/s` is a rate, `{node.digits}{prefix}B` a size"
+    bits_unit = _TC_BITS.get(node.unit, node.unit)
+    if bits_unit in _BIT_SIZES and len(node.digits) <= 30:
+        data = Fraction(node.digits) * _BIT_SIZES[bits_unit] / 8
         factor, unit = next((f, u) for f, u in _BYTE_UNITS if data % f == 0 or f == 1)
         if data.denominator == 1:
             return (
-                f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes:"
+                f"`{node.digits}{bits_unit}/s` is a rate; sizes are in bytes:"
                 f" `{data / factor}{unit}`"
             )
     near = MISSPELT.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])

@@ -6,7 +6,7 @@ Where values of flows are chosen, `flow` is the name of one, which equals every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -102,6 +102,11 @@ class Condition:
         if flow is not None and FLOW not in values:
             values[FLOW] = FlowWord(flow, self._node.span)
         return truth(evaluate(self._node, Scope(values)), self._node.span)
+
+    def values(self, axes: Mapping[str, Sequence[str]]) -> str:
+        """Return the values of the swept names that it mentions, to say what could meet it."""
+        named = (f"{name}: {', '.join(axes[name])}" for name in axes if name in self.names)
+        return "; ".join(named)
 
 
 def condition(text: str) -> Condition:

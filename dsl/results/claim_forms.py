@@ -24,6 +24,8 @@ from fairc.dsl.text import syntax
 from fairc.words.claims import STATISTICS
 from fairc.words.metrics import METRICS
 
+from .instances import check_sub_values
+
 N = TypeVar("N", bound=syntax.Node)
 
 SHAPES = "a claim compares one statistic, or the sum, difference or ratio of two"
@@ -107,6 +109,12 @@ def expanded(node: N, lets: Mapping[str, syntax.Expr], inside: tuple[str, ...] =
 def _refuse_metric(name: str, whole: Span) -> None:
     """Refuse a metric where a statistic of it belongs."""
     if name in METRICS:
+        path = whole.text.partition("(")[0].strip()
+        check_sub_values(
+            METRICS[name],
+            path.split(".")[1:],
+            Span(whole.source, whole.start, whole.start + len(path)),
+        )
         fail(
             "wrong-type",
             f"`{name}` has a value in each repetition; a claim is about a statistic of them",

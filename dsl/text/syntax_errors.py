@@ -591,6 +591,10 @@ class SyntaxErrors:
             return "`fexp 1` stands at the top of the file, once"
         if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
             return "names consist of letters, digits and `_`"
+        if misnamed := _misnamed(
+            token, before[-MISSHAPEN_REACH:], self.source.text[start:], accepts
+        ):
+            return misnamed
         if re.search(r"\b(?:for|while)\Z", before):
             return "a loop follows what it repeats: `flow f[i] for i in 1..3 { ... }`"
         if re.search(r"\bif\Z", before):
@@ -630,6 +634,8 @@ class SyntaxErrors:
         if other is not None and (taken or other[0] in accepts):
             return other[1]
         near = suggest(str(token), keywords)
+        if taken and token.type == "NAME":
+            near = suggest(taken[0], [word.lower() for word in BLOCKS])
         if near and near != str(token):
             return f"did you mean `{near}`?"
         if token.type in BLOCKS and opened is not None and opened.text == "{":
@@ -644,6 +650,27 @@ class SyntaxErrors:
         """Return the innermost bracket that is open at an offset."""
         at = self._borders.unclosed(before)
         return None if at is None else Span(self.source, at, at + 1)
+
+
+def _misnamed(token: Token, before: str, after: str, accepts: frozenset[str]) -> str | None:
+    """Return how a name with hyphens, or a metric's value, is written.
+
+    before: the text up to the token. after: from the token on.
+    """
+    hyphen = re.search(r"\w+\Z", before) if token.type == "MINUS" and "_EQUALS" in accepts else None
+    rest = re.match(r"(?:-\w+)+", after)
+    if hyphen and rest:
+        return f"names have no hyphens: `{(hyphen[0] + rest[0]).replace('-', '_')}`"
+    hyphened = re.search(r"[A-Za-z_]\w*(?:-\w+)+\Z", before) if token.type == "_COLON" else None
+    if hyphened:
+        return f"names have no hyphens: `{hyphened[0].replace('-', '_')}`"
+    if percentile := re.search(r"(\w+)\.p\d+\.\Z", before):
+        return f"`fairc show {percentile[1]}` lists the percentiles that `{percentile[1]}` has"
+    called = re.search(r"(\w+)(\([^()\n]*\))\Z", before)
+    value = re.match(r"\.[A-Za-z_]\w*", after)
+    if called and value:
+        return f"the value stands before the flow: `{called[1]}{value[0]}{called[2]}`"
+    return None
 
 
 def _misplaced(token: Token, before: Token | None, accepts: frozenset[str]) -> Token | None:

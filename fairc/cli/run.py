@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fairc import dsl
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import SPEC
 from fairc.dsl.core.diagnostics import CompileError
@@ -264,7 +265,11 @@ def sweep(
     strict: as for `conclude`.
     """
     if not any(map(wanted, store.cells())):
-        raise UsageError("no cell of the plan meets the --where condition")
+        where = asked.get("where", "")
+        raise UsageError(
+            f"no cell of the plan meets the --where condition `{where}`",
+            dsl.condition(where).values({axis.name: axis.values for axis in store.plan.axes}),
+        )
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
     described = with_images(lambda: lock.describe(store.path, engine))  # one with Chromium, say

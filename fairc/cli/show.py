@@ -9,6 +9,8 @@ from dataclasses import asdict, replace
 from fairc.compiler.targets import TARGETS
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.units import BDP, DATA, PACKETS, PHRASES, SHARE, SI, UNITS, Unit
+from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime import engines
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import RULES, cited
@@ -102,8 +104,10 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     if not found:
         near = suggest(name, [*everything, *(p.name for w in everything.values() for p in w)])
         hint = f"did you mean `{near}`? " if near else ""
+        other = next(filter(None, (words.misplaced(name) for words in (QUEUES, WORKLOADS))), None)
         raise UsageError(
-            f"there is no `{name}` in the language", f"{hint}`fairc show` lists what there is"
+            f"there is no `{name}` in the language",
+            other or f"{hint}`fairc show` lists what there is",
         )
     return [with_definition(page) for page in found]
 

@@ -118,8 +118,7 @@ def require_met(where: str, runs: Sequence[Path]) -> None:
         for cell in read_cells(run)
     ):
         return
-    named = (f"{name}: {', '.join(axes[name])}" for name in axes if name in condition.names)
-    raise UsageError(f"no result meets the --where condition `{where}`", "; ".join(named))
+    raise UsageError(f"no result meets the --where condition `{where}`", condition.values(axes))
 
 
 def chosen(where: str | None, measured: Measurements) -> Callable[[Mapping[str, str]], bool] | None:

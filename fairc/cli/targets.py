@@ -28,6 +28,10 @@ ALLOW_MODULE = (
     " of their engine, confined"
 )
 ALLOW_PROGRAM = "`--allow-program` lets them run in the guest of their engine, confined"
+ALLOW_IMAGE = (
+    "`--allow-image` lets them run, each in containers without capabilities, host network or your"
+    " files; images are never pulled"
+)
 Written = tuple["Plan", Callable[[Path], None]]
 
 
@@ -221,16 +225,15 @@ def check(engine: str, staged: Path, allowed: Allowed) -> None:
         programs.update(programs_of([cell]))
     if reasons:
         raise CompileError([refusal(engine, reasons)])
-    if modules and not allowed.modules:
-        listed = ", ".join(f"`{name}`" for name in sorted(modules))
-        raise UsageError(f"flows load kernel modules, which are code: {listed}", ALLOW_MODULE)
-    if programs and not allowed.programs:
-        listed = ", ".join(f"`{name}`" for name in sorted(programs))
-        raise UsageError(f"these flows run programs, which are code: {listed}", ALLOW_PROGRAM)
-    if images and not allowed.images:
-        listed = ", ".join(f"`{name}`" for name in sorted(images))
-        raise UsageError(
-            f"flows use third-party images, which are code: {listed}",
-            "`--allow-image` lets them run, each in containers without capabilities, host network"
-            " or your files; images are never pulled",
-        )
+    kinds = (
+        (modules, allowed.modules, "flows load kernel modules, which are code", ALLOW_MODULE),
+        (programs, allowed.programs, "these flows run programs, which are code", ALLOW_PROGRAM),
+        (images, allowed.images, "flows use third-party images, which are code", ALLOW_IMAGE),
+    )
+    refused = [
+        (f"{what}: {', '.join(f'`{name}`' for name in sorted(code))}", help)
+        for code, may, what, help in kinds
+        if code and not may
+    ]
+    if refused:
+        raise UsageError("; ".join(what for what, _ in refused), "; ".join(h for _, h in refused))

@@ -8,8 +8,19 @@ from fairc.mechanisms import load
 
 from .discipline import Discipline
 
+_SHAPER = "a link's own `rate` shapes, with the queue before it; `transmit = bucket` sends as `tbf`"
+
+_POLICER = "a link has it beside its queue: `policer = token_bucket(5Mbit/s, 75kB)`"
+
 QUEUES: Registry[Discipline] = Registry(
-    "queue", "queue", (found.DECLARATION for found in load("queues", "declaration"))
+    "queue",
+    "queue",
+    (found.DECLARATION for found in load("queues", "declaration")),
+    misplaced={
+        **dict.fromkeys(("tbf", "htb", "hfsc", "cbq", "shaper"), _SHAPER),
+        **dict.fromkeys(("police", "policer", "token_bucket"), _POLICER),
+        "netem": "what it does are keys of a link: `delay`, `loss`, `jitter`, `reorder`, `corrupt`",
+    },
 )
 
 

@@ -187,6 +187,14 @@ class FlowRecord:
         return self.ended_s if stop_ns is None else min(stop_ns * NS, self.ended_s)
 
     @property
+    def before_stop(self) -> Bools:
+        """Which samples of its sender are no later than its stop, or the end of the cell: then what
+        it has sent drains, and its window is no longer in use. All, if it was completed.
+        """
+        until_s = math.inf if self.endpoints.completed else self.stop_s
+        return np.asarray(self.endpoints.samples.t_s <= until_s, np.bool_)
+
+    @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy

@@ -56,17 +56,21 @@ def _slots(measurement: Measurement) -> Columns:
 
 def _samples(measurement: Measurement) -> Columns:
     flows = measurement.flows
-    samples = [flow.endpoints.samples for flow in flows]
-    rtt_s = _joined([of.rtt_s for of in samples])
-    threshold = _joined([of.threshold_packets for of in samples])
+    rows = [flow.before_stop for flow in flows]
+
+    def column(name: str) -> Floats:
+        parts = zip(flows, rows, strict=True)
+        return _joined([getattr(flow.endpoints.samples, name)[own] for flow, own in parts])
+
+    rtt_s, threshold = column("rtt_s"), column("threshold_packets")
     return {
-        "flow": _texts([flow.name for flow in flows], [len(of.t_s) for of in samples]),
-        "connection": _joined([of.connection for of in samples]).astype(np.int64),
-        "t_s": _joined([of.t_s for of in samples]),
-        "cwnd_packets": _joined([of.cwnd_packets for of in samples]),
-        "in_flight_packets": _joined([of.in_flight_packets for of in samples]),
+        "flow": _texts([flow.name for flow in flows], [int(own.sum()) for own in rows]),
+        "connection": column("connection").astype(np.int64),
+        "t_s": column("t_s"),
+        "cwnd_packets": column("cwnd_packets"),
+        "in_flight_packets": column("in_flight_packets"),
         "rtt_s": np.where(rtt_s > 0, rtt_s, np.nan),
-        "pacing_bps": _joined([of.pacing_bps for of in samples]),
+        "pacing_bps": column("pacing_bps"),
         "ssthresh_packets": np.where(threshold < NO_THRESHOLD, threshold, np.nan),
     }
 
@@ -75,7 +79,7 @@ def _models(measurement: Measurement) -> Columns:
     parts = []
     for flow in measurement.flows:
         of = flow.endpoints.samples
-        parts.append((flow.name, of, np.flatnonzero(~np.isnan(of.model_state))))
+        parts.append((flow.name, of, np.flatnonzero(~np.isnan(of.model_state) & flow.before_stop)))
     states = [STATES[int(number)] for _, of, rows in parts for number in of.model_state[rows]]
     values = {
         "cycle": "probe_cycle",

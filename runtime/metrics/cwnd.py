@@ -3,10 +3,11 @@
     cwnd(t) = sum over connections c of the last sample of c at or before t
 
 at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live
-connection: a connection counts from its first sample to its last. Mean, extremes and percentiles
-are over these times. The endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more
-often if a metric of the flow asks for it; each sample costs CPU time and disk space. A QUIC window
-in packets is its bytes divided by the packet size.
+connection: a connection counts from its first sample to its last, no later than the stop of the
+flow or the end of the cell. Mean, extremes and percentiles are over these times. The endpoints
+sample TCP_INFO, or the QUIC controller, every 100 ms, or more often if a metric of the flow asks
+for it; each sample costs CPU time and disk space. A QUIC window in packets is its bytes divided by
+the packet size.
 
 Time series: cwnd, one per flow.
 
@@ -42,7 +43,7 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     window.
     """
     samples = flow.endpoints.samples
-    known = np.isfinite(samples.cwnd_packets)
+    known = np.isfinite(samples.cwnd_packets) & flow.before_stop
     times, windows = samples.t_s[known], samples.cwnd_packets[known]
     connections = samples.connection[known]
     if not len(times):

@@ -8,15 +8,15 @@
     limited             = the largest of those that are known
 
 T: the sum over connections of end - begin. begin: the connection's first sample after the warm-up;
-end: its last one. T': the same up to end', the last sample at least two of the connection's largest
-RTTs before its end, and of a file the last before all of it had been sent, because a sender has
-nothing to send while its last packets are in flight or repaired. cap:
-the largest window that the CCA was given, packets; a window counts until the next sample, and a
-flow without a cap has 0. R, S: time for which the receive window and the send buffer held data
-back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited, tcpi_sndbuf_limited,
-tcpi_busy_time). A: time in which congestion control would have allowed more than there was to send;
-over QUIC this includes flow control, because the stack does not distinguish it from the
-application.
+end: its last one, no later than the flow's stop or the end of the cell. T': the same up to end',
+the last sample at least two of the connection's largest RTTs before its end, and of a file the last
+before all of it had been sent, because a sender has nothing to send while its last packets are in
+flight or repaired. cap: the largest window that the CCA was given, packets; a window counts until
+the next sample, and a flow without a cap has 0. R, S: time for which the receive window and the
+send buffer held data back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited,
+tcpi_sndbuf_limited, tcpi_busy_time). A: time in which congestion control would have allowed more
+than there was to send; over QUIC this includes flow control, because the stack does not distinguish
+it from the application.
 
 Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5
 (tcpEStatsPerfSndLimTime); measurement.md, rule 7.
@@ -70,9 +70,10 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
     """Yield the known shares of a flow; none without samples."""
     samples = flow.endpoints.samples
     over = flow.endpoints.transports
+    counted = measurement.counts(samples.t_s) & flow.before_stop
     spans: list[tuple[str, Rows]] = []
     for connection in np.unique(samples.connection):
-        mine = (samples.connection == connection) & measurement.counts(samples.t_s)
+        mine = (samples.connection == connection) & counted
         ours = np.flatnonzero(mine)
         if len(ours) > 1 and samples.t_s[ours[-1]] > samples.t_s[ours[0]]:
             spans.append((over.get(int(connection), flow.plan.transport), ours))

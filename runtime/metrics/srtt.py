@@ -4,11 +4,11 @@
     srtt.min = min over connections of min_rtt
 
 srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
-connection after the warm-up, so the statistics are over time; it varies less than the RTTs of
-single packets (`rtt`). QUIC subtracts the time for which the receiver says that it delayed an ACK,
-TCP cannot: where ACKs are delayed, the two differ on one path. Percentiles interpolate linearly.
-min_rtt: the smallest RTT that the sender saw, no delay of an ACK subtracted; it includes queueing
-if the queue was never empty. iperf3 reports only srtt.
+connection after the warm-up and until the flow is stopped or the cell ends, so the statistics are
+over time; it varies less than the RTTs of single packets (`rtt`). QUIC subtracts the time for which
+the receiver says that it delayed an ACK, TCP cannot: where ACKs are delayed, the two differ on one
+path. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw, no delay of
+an ACK subtracted; it includes queueing if the queue was never empty. iperf3 reports only srtt.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rule 19.
 """
@@ -31,7 +31,7 @@ PERCENTILES = percentile_values("srtt", "the sender's smoothed RTT")
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     samples = flow.endpoints.samples
     # 0 stands for a connection that has measured nothing yet.
-    counted = measurement.counts(samples.t_s) & (samples.rtt_s > 0)
+    counted = measurement.counts(samples.t_s) & flow.before_stop & (samples.rtt_s > 0)
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     none = "the sender has no RTT sample"
     rtts = samples.rtt_s[counted]

@@ -4,12 +4,12 @@
     state.max_bw = median over the samples of the estimated bandwidth
     state.alpha  = mean over the samples of the estimated share of marks
 
-over the samples after the warm-up in which the CCA says its state, of all connections of the flow:
-every 100 ms, or as often as `every` says. `state.probe_bw` is ProbeBW, for `bbr3` the sum of its
-four phases. States that a CCA does not have, or was not seen in, are 0. The bandwidth counts UDP
-payload. A flow whose CCA says no state has no value; nor has an estimate that its CCA does not
-make. Over TCP, `bbr` reports it on your own kernel with version 3 (TCP_CC_INFO); its bandwidth
-counts payload of TCP.
+over the samples after the warm-up, and until the flow is stopped or the cell ends, in which the CCA
+says its state, of all connections of the flow: every 100 ms, or as often as `every` says.
+`state.probe_bw` is ProbeBW, for `bbr3` the sum of its four phases. States that a CCA does not have,
+or was not seen in, are 0. The bandwidth counts UDP payload. A flow whose CCA says no state has no
+value; nor has an estimate that its CCA does not make. Over TCP, `bbr` reports it on your own
+kernel with version 3 (TCP_CC_INFO); its bandwidth counts payload of TCP.
 
 Over time: the estimated bandwidth, and the states themselves, are in the table `models`.
 
@@ -41,7 +41,7 @@ VALUES = (MAX_BW, ALPHA, *SHARES.values())
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     samples = flow.endpoints.samples
-    counted = np.isfinite(samples.model_state) & measurement.counts(samples.t_s)
+    counted = np.isfinite(samples.model_state) & measurement.counts(samples.t_s) & flow.before_stop
     if not counted.any():
         reason = f"its CCA said no state {measurement.when}"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)

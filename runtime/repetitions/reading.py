@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
+from fairc.dsl.core.registry import suggest
 from fairc.dsl.model.metric_names import request_label
 from fairc.dsl.model.names import names_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
@@ -37,7 +38,9 @@ class UnknownName(Exception):
 
     def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
         self.kind, self.name, self.choices = kind, name, tuple(choices)
-        super().__init__(f"no {kind} is called `{name}`; known: {', '.join(self.choices)}")
+        near = suggest(name, self.choices)
+        hint = f"did you mean `{near}`? " if near else ""
+        super().__init__(f"no {kind} is called `{name}`; {hint}known: {', '.join(self.choices)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,7 +252,8 @@ def _ever(attribute: str, interface: Interface) -> set[Any]:
 _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
     "a rate that changes with time": lambda i: any(change.rate_bps for change in i.changes),
     "a delay that changes with time": lambda i: len(_ever("delay_ns", i)) > 1,
-    "losses that change with time": lambda i: len(_ever("loss", i)) > 1,
+    "outages": lambda i: 1 in _ever("loss", i),
+    "losses that change with time": lambda i: len(_ever("loss", i) - {1}) > 1,
     "jitter": lambda i: any(_ever("jitter_ns", i)),
     "reordering": lambda i: any(_ever("reorder", i)),
     "duplicates": lambda i: any(_ever("duplicate", i)),

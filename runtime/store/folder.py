@@ -409,6 +409,8 @@ def read_plan(folder: Path) -> Plan:
     except FileNotFoundError:
         below = sorted(path.parent.name for path in folder.glob(f"*/{PLAN}"))
         each = f"; those of {', '.join(below[:SHOWN])} are one level below" if below else ""
+        if not folder.exists() and (meant := Path("results") / folder / PLAN).is_file():
+            each = f"; did you mean {meant.parent}?"
         raise StoreError(f"{folder} holds no plan: it has no {PLAN}{each}") from None
     except OSError as error:
         raise StoreError(f"{folder / PLAN} cannot be read: {error.strerror}") from None

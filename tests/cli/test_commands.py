@@ -155,7 +155,9 @@ def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
     assert "4 cells to run; 2 already done" in whole.err
     none = fairc("run", "tiny.fexp", "--where", "repetition > 99")
     assert none.status == 2
-    assert "no cell" in none.err
+    assert "no cell of the plan meets the --where condition `repetition > 99`" in none.err
+    rate = fairc("run", "tiny.fexp", "--where", "rate == 7Mbit/s")
+    assert (rate.status, "help: rate: 1Mbit/s, 2Mbit/s" in rate.err) == (2, True)
 
 
 @pytest.mark.usefixtures("without_report")
@@ -240,20 +242,31 @@ def test_table(ran: Fairc) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "hint"),
     [
-        ("results/tiny", "gootput"),
-        ("results/tiny", "goodput", "--by", "nobody"),
-        ("results/tiny", "goodput", "--stat", "mode"),
-        ("results/tiny", "goodput", "--where", "nobody == 1"),
-        ("nowhere", "goodput"),
+        (("results/tiny", "gootput"), "did you mean `goodput`? known: "),
+        (("results/tiny", "goodput", "--by", "flwo"), "did you mean `flow`? known: "),
+        (("results/tiny", "goodput", "--stat", "mode"), "known: "),
+        (("results/tiny", "goodput", "--where", "nobody == 1"), "names: "),
+        (("results/tiny", "goodput", "--where", "rate == 7Mbit/s"), "rate: 1Mbit/s, 2Mbit/s"),
+        (("tiny", "goodput"), "did you mean results/tiny?"),
+        (("nowhere", "goodput"), "holds no plan: it has no plan.json\n"),
     ],
 )
-def test_table_of_nothing(ran: Fairc, arguments: tuple[str, ...]) -> None:
+def test_table_of_nothing(ran: Fairc, arguments: tuple[str, ...], hint: str) -> None:
     called = ran("table", *arguments)
     assert (called.status, called.out) == (2, "")
-    assert called.err
+    assert hint in called.err
     assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [("explain", "show"), ("validate", "check"), ("plot", "report"), ("tabel", "table")],
+)
+def test_commands_of_other_tools(fairc: Fairc, word: str, command: str) -> None:
+    called = fairc(word, "tiny.fexp")
+    assert (called.status, f"did you mean `{command}`?" in called.err) == (2, True)
 
 
 def test_report(fairc: Fairc, finished: Path) -> None:

@@ -111,3 +111,16 @@ def test_an_unknown_name_gets_a_suggestion(fairc: Fairc) -> None:
     called = fairc("show", "fairnes")
     assert (called.status, called.out) == (2, "")
     assert "did you mean `fairness`?" in called.err
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        ("tbf", "`transmit = bucket`"),
+        ("cbr", "`bulk` over UDP"),
+        ("qdisc", "did you mean `queue`?"),
+    ],
+)
+def test_words_of_other_tools(fairc: Fairc, word: str, line: str) -> None:
+    called = fairc("show", word)
+    assert (called.status, line in called.err) == (2, True)

@@ -30,19 +30,33 @@ def sampled(transport: str, *columns: dict[str, Any]) -> Samples:
 
 
 def shares(
-    folder: Path, samples: Samples, transport: str, warmup_s: float = 0.0, **parameters: Any
+    folder: Path,
+    samples: Samples,
+    transport: str,
+    warmup_s: float = 0.0,
+    ended_s: float = 60.0,
+    **parameters: Any,
 ) -> dict[str, float | None]:
-    """Return what the metric says of a flow with these samples."""
+    """Return what the metric says of a flow with these samples, in a cell that ended then."""
     made = hand_made(SHARED, transports=(transport, "tcp"))
     measurement = load(made.cell, made.write(folder))
     flow = measurement.flows[0]
     plan = replace(flow.plan, cca_parameters=parameters)
     object.__setattr__(flow, "plan", plan)
+    object.__setattr__(flow, "ended_s", ended_s)
     object.__setattr__(flow.endpoints, "samples", samples)
     cell = replace(measurement.cell, warmup_ns=int(warmup_s * 1e9))
     object.__setattr__(measurement, "cell", cell)
     found = limited.METRIC.compute(measurement, MetricRequest(name="limited", sessions=("a",)))
     return {value.metric: value.value for value in found}
+
+
+def test_what_drains_after_the_end_of_the_cell_does_not_count(tmp_path: Path) -> None:
+    busy_us = (0, 1_000_000, 2_000_000, 2_000_000, 2_000_000, 2_000_000)
+    samples = sampled("tcp", *({"busy_us": busy} for busy in busy_us))
+    assert shares(tmp_path / "whole", samples, "tcp")["limited.application"] == pytest.approx(0.6)
+    ended = shares(tmp_path / "ended", samples, "tcp", ended_s=2.5)
+    assert ended["limited.application"] == pytest.approx(0.0)
 
 
 def test_tcp_by_hand(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.samples import read
-from fairc.runtime.metrics import state
+from fairc.runtime.metrics import cwnd, srtt, state
+from fairc.runtime.metrics.base import Metric
 
 
 def values(
@@ -73,3 +74,43 @@ def test_a_cca_that_says_nothing_has_no_value(tmp_path: Path) -> None:
     of = values(tmp_path, {}, {})
     assert {value for value, _ in of.values()} == {None}
     assert "said no state" in of["state.max_bw"][1]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "until_end", "of_completed"),
+    [
+        (cwnd.METRIC, "cwnd.mean", 20.0, 40.0),
+        (cwnd.METRIC, "cwnd.max", 30.0, 70.0),
+        (srtt.METRIC, "srtt.mean", 0.02, 0.04),
+        (state.METRIC, "state.startup", 1.0, 3 / 7),
+    ],
+)
+def test_samples_after_the_end_of_the_cell_are_of_what_drains(
+    tmp_path: Path, metric: Metric, value: str, until_end: float, of_completed: float
+) -> None:
+    """Seven samples, one each 100 ms, in a cell that ended after 250 ms. A flow that was completed
+    has nothing left: its last samples are those of its last round trip.
+    """
+    made = hand_made("ab" * 20, transports=("quic", "tcp"))
+    measurement = load(made.cell, made.write(tmp_path))
+    flow = measurement.flows[0]
+    mtu = QUIC_SAMPLE["mtu"]
+    assert mtu is not None
+    events = [
+        {
+            "t_ns": number * 10**8,
+            "connection": 0,
+            **QUIC_SAMPLE,
+            "cwnd_bytes": (number + 1) * 10 * mtu,
+            "rtt_us": (number + 1) * 10_000,
+            "state": "startup" if number < 3 else "drain",
+        }
+        for number in range(7)
+    ]
+    object.__setattr__(flow, "ended_s", 0.25)
+    object.__setattr__(flow.endpoints, "samples", read(events, "quic", "made up"))
+    request = MetricRequest(name=metric.name, sessions=("a",))
+    for completed, expected in ((False, until_end), (True, of_completed)):
+        object.__setattr__(flow.endpoints, "completed", completed)
+        found = {each.metric: each.value for each in metric.compute(measurement, request)}
+        assert found[value] == pytest.approx(expected)

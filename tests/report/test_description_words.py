@@ -45,3 +45,15 @@ def test_what_links_do_beyond_rate_and_delay() -> None:
     )
     found = [text for text, has in _TRAITS.items() if has(link)]
     assert found == ["a delay that changes with time", "jitter", "ECN bleached on the way"]
+
+
+def test_a_link_that_goes_down_has_outages_and_no_losses_that_change() -> None:
+    up, down = plan.Impairment(delay_ns=1000), plan.Impairment(delay_ns=1000, loss=1)
+    lossy = plan.Impairment(delay_ns=1000, loss=0.5)
+    for after, traits in (
+        (up, ["outages"]),
+        (lossy, ["outages", "losses that change with time"]),
+    ):
+        changes = (plan.Change(at_ns=5, impairment=down), plan.Change(at_ns=9, impairment=after))
+        link = plan.Interface(name="e", address="10.0.0.1/30", impairment=up, changes=changes)
+        assert [text for text, has in _TRAITS.items() if has(link)] == traits

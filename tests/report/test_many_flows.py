@@ -97,6 +97,27 @@ def test_figures_over_time_have_one_line_with_a_band(report: _Report) -> None:
         assert "all flows light together" in drawn[name].caption
 
 
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        (
+            ("dualpi2(target: 15ms), prague", "dualpi2(target: 15ms), cubic", "fifo(2bdp), cubic"),
+            {"dualpi2, prague", "dualpi2, cubic", "fifo, cubic"},
+        ),
+        (("fifo(1bdp), prague", "fifo(2bdp), prague"), {"fifo(1b…, prague", "fifo(2b…, prague"}),
+        (("fifo(1bdp), bbr", "fifo(2bdp), bbr"), {"fifo(1bdp), bbr", "fifo(2bdp), bbr"}),
+    ],
+)
+def test_names_beside_lines_lose_arguments_unless_they_tell_lines_apart(
+    labels: tuple[str, ...], shown: set[str]
+) -> None:
+    lines = [Line([0, 1], [i, i], "#000000", label=label) for i, label in enumerate(labels)]
+    chart = Chart([Panel("", lines)], Axis("time (s)"), Axis("rate"), heights=(1.5, 1.0))
+    with paper_style():
+        figure = chart.draw("page")
+    assert {text.get_text() for axes in figure.axes for text in axes.texts} == shown
+
+
 def test_names_without_room_beside_their_lines_are_a_legend() -> None:
     lines = [Line([0, 1], [i, i], "#000000", label=f"flow {i}") for i in range(90)]
     chart = Chart([Panel("", lines)], Axis("time (s)"), Axis("rate"), heights=(1.5, 1.0))

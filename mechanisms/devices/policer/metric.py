@@ -134,7 +134,7 @@ def _at_buckets(measurement: Measurement, flow: FlowRecord) -> tuple[float | Non
 
 def _small(measurement: Measurement, flow: FlowRecord) -> float | None:
     samples = flow.endpoints.samples
-    windows = samples.cwnd_packets[measurement.counts(samples.t_s)]
+    windows = samples.cwnd_packets[measurement.counts(samples.t_s) & flow.before_stop]
     windows = windows[np.isfinite(windows)]
     return float((windows <= SMALL_PACKETS).mean()) if len(windows) else None
 

@@ -21,6 +21,7 @@ from .layout import (
     LEFT,
     MAX_HEIGHT,
     Key,
+    beside,
     columns_for,
     draw_keys,
     headings,
@@ -160,7 +161,9 @@ class Chart:
     def draw(self, width: Width) -> Figure:
         """Draw it at one of the two widths, inside `paper_style`."""
         ends = [[end for mark in p.marks if (end := mark.end) is not None] for p in self.panels]
-        names = [text for of_panel in ends for _, text, _ in of_panel]
+        shown = beside(text for of_panel in ends for _, text, _ in of_panel)
+        ends = [[(y, shown[text], paint) for y, text, paint in of_panel] for of_panel in ends]
+        names = [*shown.values()]
         room = label_width(names) if names else 0.0
         named = max(sum(bool(text) for _, text, _ in of_panel) for of_panel in ends)
         low = named * NAME_HEIGHT

@@ -25,6 +25,7 @@ MAX_HEIGHT = 9.0
 _MIN_TEXT = 3.5  # points
 _NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
 _BINDING = re.compile(r", (?=[A-Za-z_]\w* = )")
+_INSIDE = re.compile(r"\([^()]*\)")
 
 
 def fitted(figure: Figure) -> Figure:
@@ -41,6 +42,24 @@ def fitted(figure: Figure) -> Figure:
 def short(label: str) -> str:
     """Return a label cut to what fits next to a panel."""
     return cut(label, MAX_LABEL)
+
+
+def beside(labels: Iterable[str]) -> dict[str, str]:
+    """Return how each of the labels next to a panel is written there.
+
+    One that is too long loses what stands in parentheses, where all still differ; else its middle.
+
+    >>> [*beside(["dualpi2(target: 5ms), a", "dualpi2(target: 5ms), b", "fifo(2bdp)"]).values()]
+    ['dualpi2, a', 'dualpi2, b', 'fifo(2bdp)']
+    """
+    distinct = dict.fromkeys(labels)
+    bare = {
+        label: label if len(one_line(label)) <= MAX_LABEL else short(_INSIDE.sub("", label))
+        for label in distinct
+    }
+    return (
+        bare if len({*bare.values()}) == len(bare) else {label: short(label) for label in distinct}
+    )
 
 
 def apart(labels: Sequence[str], most: int) -> list[str]:
