@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
-from fairc.dsl.model.metric_names import request_label
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
 from fairc.runtime.metrics.registry import value_named
@@ -191,25 +190,16 @@ class Measurements(ABC):
         """
         if not self.has_own_times(metric) or configuration not in self.times:
             return {}
-        begin_s, until_s = self._window(metric, configuration)
+        begin_s, until_s = -math.inf, math.inf
+        if (window := self.plan.requests.window_of(metric)) is not None:
+            given_s, until_s = window.of(self._bindings[configuration])
+            begin_s = begin_s if given_s is None else given_s
         own = {
             flow: (max(begin, begin_s), min(end, until_s))
             for flow, (begin, end) in self.times[configuration].items()
             if flow in flows
         }
         return own if different(own) else {}
-
-    def _window(self, metric: str, configuration: str) -> Time:
-        """Return the window of a metric's request, s; infinite where it has none."""
-        label, requests = request_label(metric), self.plan.requests.metrics
-        window = next((r.window for r in requests if r.label == label), None)
-        if window is None:
-            return -math.inf, math.inf
-        bindings = self._bindings[configuration]
-        return (
-            -math.inf if window.begin is None else window.begin.of(bindings),
-            math.inf if window.end is None else window.end.of(bindings),
-        )
 
     @cached_property
     def _bindings(self) -> Mapping[str, Mapping[str, str]]:
