@@ -13,6 +13,7 @@ from fairc.runtime.formatting import (
     Scale,
     count,
     decimals_for,
+    interval,
     one_line,
     scaled,
 )
@@ -138,10 +139,8 @@ def _shown(
         return Number(INFINITE, repr(math.inf)), ""
     if found.value is None:
         return "-", ""
-    interval: Cell = ""
-    if found.low is not None and found.high is not None:
-        interval = scaled(found.low, _SECONDS, digits), scaled(found.high, _SECONDS, digits)
-    return scaled(found.value, _SECONDS, digits), interval
+    ends = interval(found.low, found.high, _SECONDS, digits)
+    return scaled(found.value, _SECONDS, digits), ends
 
 
 def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:

@@ -16,7 +16,15 @@ from math import ceil
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.names import label_of
-from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
+from fairc.runtime.formatting import (
+    Cell,
+    Number,
+    count,
+    decimals_for,
+    number,
+    one_line,
+    ordinal,
+)
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
@@ -24,7 +32,7 @@ from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Subject
-from .query import Names, Query, load, of_configurations, ordinal
+from .query import Names, Query, load, of_configurations
 from .wording import by_text
 
 FMP = "fmp.fairness"
