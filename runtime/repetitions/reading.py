@@ -335,19 +335,24 @@ class InterimMeasurements(Measurements):
         return [v for v in self._values if metric in (None, v.measure.metric)]
 
 
-def of_result(cell: Cell, result: CellResult) -> CellValues:
-    """Return a cell with its values, from its result."""
-    outcome = Outcome(
+def outcome_of(cell: Cell, result: CellResult) -> Outcome:
+    """Return how a cell came out, from its result."""
+    return Outcome(
         cell.id,
         cell.configuration,
         cell.repetition,
         str(cell.seed),
         result.status,
         result.verdict,
-        result.reasons,
+        result.why,
         result.result_sha256,
         tuple(cell.bindings.items()),
     )
+
+
+def of_result(cell: Cell, result: CellResult) -> CellValues:
+    """Return a cell with its values, from its result."""
+    outcome = outcome_of(cell, result)
     return CellValues(outcome, valued(outcome, result.metrics))
 
 

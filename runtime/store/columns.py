@@ -38,7 +38,7 @@ def _cells(stored: Stored) -> Columns:
         "seed": str(cell.seed),
         "status": result.status,
         "verdict": result.verdict,
-        "reasons": list(result.reasons or filter(None, [result.error])),
+        "reasons": list(result.why),
         "ended_by": result.ended_by,
         "virtual_s": result.virtual_s,
         "wall_s": result.wall_s,
