@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.pcap import SYN
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
 from .finding import Finding, see
 from .losses import LossCount, pooled
+from .marking import ECN
 
 Bools = NDArray[np.bool_]
-ECN, TCP, ICMP, SYN = 3, 6, 1, 2
+TCP, ICMP = 6, 1
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:

@@ -16,9 +16,9 @@ from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.slots import apportion
 
 from .finding import Finding, busy, or_busy, see
+from .schedule import LATE_S
 
 RATE_TOLERANCE = 0.01
-LATE_S = 10e-3
 LATE_CHANGE_S = 5e-3
 # Where timers are exact: what the clock's own reading takes, a nanosecond each time.
 EXACT_S = 1e-6
