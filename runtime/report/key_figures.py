@@ -313,7 +313,7 @@ def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield _line(first.metric, x.name, by, (*facet, FLOW))
     else:
-        yield from _courses(run, first)
+        yield from _courses(first)
 
 
 def _distributions(run: Run, first: Measure) -> Iterator[FigureRequest]:
@@ -341,7 +341,7 @@ def _distributions(run: Run, first: Measure) -> Iterator[FigureRequest]:
             yield FigureRequest(kind="cdf", metric=name, options={})
 
 
-def _courses(run: Run, first: Measure) -> Iterator[FigureRequest]:
+def _courses(first: Measure) -> Iterator[FigureRequest]:
     """Yield the metric of the only configuration over time."""
     name = metric_of(first.metric)
     if name in METRICS and (METRICS[name].course or METRICS[name].courses):
