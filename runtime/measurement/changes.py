@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Change, Impairment, Interface
+from fairc.compiler.plan import Cell, Change, Impairment, Interface, interfaces_of
 
 from .artefacts import Artefacts, field
 
@@ -142,7 +142,7 @@ class History:
 
 def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
     """Return the history of every interface. Raises ArtefactError."""
-    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
+    interfaces = interfaces_of(cell)
     done: dict[Place, list[AppliedChange]] = {place: [] for place in interfaces}
     if any(interface.changes for interface in interfaces.values()):
         file = "changes.ndjson"
