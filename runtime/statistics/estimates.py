@@ -184,9 +184,8 @@ def skewed(values: Sequence[float]) -> str:
     if n >= 25 * skewness**2:
         return ""
     return (
-        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers"
-        f" less than it says;"
-        " take the median"
+        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers less"
+        " than it says; take the median"
     )
 
 

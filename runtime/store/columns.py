@@ -182,9 +182,8 @@ METRICS = Table(
             "censored",
             "INTEGER",
             "",
-            "how many transfers, loads or videos had not ended: a value leaves them"
-            " out or counts them as far"
-            " as they went; without a value, they make it larger than any",
+            "how many transfers, loads or videos had not ended: a value leaves them out or counts"
+            " them as far as they went; without a value, they make it larger than any",
         ),
         Column("started", "INTEGER", "", "of how many; 0: the metric counts none"),
     ),

@@ -239,9 +239,8 @@ class Store:
         """
         if self.engine not in (None, wanted):
             raise StoreError(
-                f"{self.path} holds results of the engine {self.engine}, and a run directory"
-                " keeps its"
-                f" engine; give {wanted} its own directory with -o, such as"
+                f"{self.path} holds results of the engine {self.engine}, and a run directory keeps"
+                f" its engine; give {wanted} its own directory with -o, such as"
                 f" {self.path}-{wanted}"
             )
 
@@ -272,8 +271,7 @@ class Store:
         results = f"{counted(count, 'result')} of the" if count else "the"
         return StoreError(
             f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report"
-            " would be"
-            f" replaced; give {new} its own directory with -o"
+            f" would be replaced; give {new} its own directory with -o"
         )
 
     # Cells

@@ -100,8 +100,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the"
-                f" path's"
-                " MTU; make them smaller",
+                " path's MTU; make them smaller",
             )
         if largest > queue.interface.frame_bytes:
             yield Finding(

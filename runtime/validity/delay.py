@@ -169,10 +169,9 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
                     f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
-                    f" {test.expected_s * 1e3:.3g} ms and"
-                    f" {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
-                    f" has another delay or jitter ({see('qdisc-after.json')})"
-                    f"{or_busy(measurement)}",
+                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms:"
+                    " the hop has another delay or jitter"
+                    f" ({see('qdisc-after.json')}){or_busy(measurement)}",
                 )
 
 

@@ -97,10 +97,9 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
         if not count.plausible:
             yield Finding(
                 "invalid",
-                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
-                f" a probability of {count.expected:g} does not explain that: a queue behind"
-                f" the bottleneck"
-                f" dropped packets, too, or the hop has another probability;"
+                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck; a"
+                f" probability of {count.expected:g} does not explain that: a queue behind the"
+                " bottleneck dropped packets, too, or the hop has another probability;"
                 f" {see('qdisc-after.json')}",
             )
 
@@ -146,10 +145,9 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             if not count.plausible:
                 yield Finding(
                     "invalid",
-                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
-                    f" a probability of {count.expected:g} does not explain that: more packets"
-                    f" were in"
-                    " flight than it holds, or it has another probability;"
+                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets; a"
+                    f" probability of {count.expected:g} does not explain that: more packets were"
+                    " in flight than it holds, or it has another probability;"
                     f" {see('qdisc-after.json')}",
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):

@@ -122,9 +122,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the link behind {queue.name} was faster than its rate: it sent"
-                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter"
-                f" has another"
-                f" rate; {see('qdisc-after.json')}",
+                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has"
+                f" another rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
             passage = flow.at(queue)

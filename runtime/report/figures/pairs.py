@@ -93,10 +93,9 @@ def requested(subject: Subject, request: FigureRequest) -> Sheet:
     return query.sheet(
         title=f"{what.capitalize()} of {query.title(by_text(names))}",
         caption=(
-            f"{what.capitalize()} over the configurations of a pair, each with the median of"
-            f" its cells, and"
-            f" its {interval} (bootstrap over configurations, as a random sample of many such"
-            f" networks).{_meaning(q) if both else ''} {query.basis(tuple(query.orders))}"
+            f"{what.capitalize()} over the configurations of a pair, each with the median of its"
+            f" cells, and its {interval} (bootstrap over configurations, as a random sample of many"
+            f" such networks).{_meaning(q) if both else ''} {query.basis(tuple(query.orders))}"
         ),
         head=(
             *((one_line(name), False) for name in names),
