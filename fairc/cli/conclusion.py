@@ -42,7 +42,7 @@ def conclude(
     decision = decide_claims(measured, store)
     well = counts.all_well and (checked is None or checked.all_well)
     if decision.claims:
-        well &= decision.verdict == "holds" or (decision.verdict == "undecided" and not strict)
+        well &= decision.is_well(strict=strict)
         console.outcome("")
     tell = console.outcome if well else console.result
     for line in lines(decision):
