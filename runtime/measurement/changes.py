@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Change, Impairment, Interface, interfaces_of
+from fairc.runtime.arrays import Bools, Floats
 
 from .artefacts import Artefacts, field
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 NS = 1e-9
 NEAR_S = 1e-6

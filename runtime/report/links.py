@@ -11,9 +11,7 @@ from fairc.dsl.model.names import labels_of_nodes
 from fairc.runtime.formatting import one_line
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from fairc.runtime.arrays import Floats
 
 NS = 1e-9
 

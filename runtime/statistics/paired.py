@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairc.runtime.arrays import Floats
+
 from .distributions import normal_below, student_below
 from .estimates import CONFIDENCE, Estimate, of_ranks
-from .two_samples import Floats, midranks
+from .two_samples import midranks
 
 EXACT_PAIRS = 200
 """Up to this many pairs the distribution of the rank sum is computed in full."""

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Floats
 
 from .estimates import CONFIDENCE, interpolated
-
-Floats = NDArray[np.float64]
 
 
 def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.arrays import Floats
+
 from .distributions import normal_below, student_below, student_quantile
 from .estimates import CONFIDENCE
 
-Floats = NDArray[np.float64]
 # C(60, 30) subsets still fit into 64 bits.
 EXACT_VALUES = 60
 

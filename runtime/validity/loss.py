@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.pcap import SYN
 from fairc.runtime.measurement.qdisc import drops_since
@@ -18,7 +18,6 @@ from .finding import Finding, see
 from .losses import LossCount, pooled
 from .marking import ECN
 
-Bools = NDArray[np.bool_]
 TCP, ICMP = 6, 1
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, Interface, Tunnel
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.pcap import Packets
-from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+from fairc.runtime.measurement.selection import acks_of, packets_of
 
 from .finding import Finding, see
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Tunnel
+from fairc.runtime.arrays import Bools, Int64s
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+from fairc.runtime.measurement.selection import acks_of, packets_of
 
 from .finding import Finding, busy, see, unread
 from .marking import ECN, marked, rewritten
 from .schedule import LATE_S
-
-Int64s = NDArray[np.int64]
 
 
 def tunnels(measurement: Measurement) -> Iterator[Finding]:

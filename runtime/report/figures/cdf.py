@@ -36,9 +36,7 @@ from .time_range import bounds, mark_of, of_members, when
 from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from fairc.runtime.arrays import Floats
 
 POINTS = 200
 """Times at which a distribution is drawn."""
