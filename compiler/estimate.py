@@ -15,11 +15,7 @@ from fairc.cell.text import Place
 
 from .engines import Costs, profile
 from .loss_rate import LONGEST_S, moving_s
-from .plan import (
-    SAMPLE_EVERY_NS,
-    Cell,
-    Flow,
-)
+from .plan import SAMPLE_EVERY_NS, Cell, Flow, interfaces_of
 
 UNSHAPED_BPS = 100_000_000
 
@@ -107,8 +103,7 @@ def wall_s(costs: Costs, cell: Cell) -> float:
     length_s = length(cell)
     waits = any(
         change.entering is not None
-        for node in cell.nodes
-        for interface in node.interfaces
+        for interface in interfaces_of(cell).values()
         for change in interface.changes
     )
     return (1 + waits) * cell_s(costs, cell, length_s, packets(cell, length_s))
@@ -127,10 +122,9 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
 def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
     """Return the rate of each flow's bottleneck, bit/s."""
     rates = dict.fromkeys((flow.bottleneck for flow in cell.flows), UNSHAPED_BPS)
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            if interface.shaper is not None and (node.name, interface.name) in rates:
-                rates[node.name, interface.name] = interface.shaper.rate_bps
+    for place, interface in interfaces_of(cell).items():
+        if interface.shaper is not None and place in rates:
+            rates[place] = interface.shaper.rate_bps
     return rates
 
 
@@ -225,12 +219,11 @@ def lossy_links(cell: Cell) -> dict[Place, float]:
     median of its states.
     """
     found = {}
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            states = (interface.impairment, *(change.impairment for change in interface.changes))
-            losses = [state.lost for state in states if state is not None]
-            if losses and (loss := statistics.median(losses)):
-                found[node.name, interface.name] = loss
+    for place, interface in interfaces_of(cell).items():
+        states = (interface.impairment, *(change.impairment for change in interface.changes))
+        losses = [state.lost for state in states if state is not None]
+        if losses and (loss := statistics.median(losses)):
+            found[place] = loss
     return found
 
 
@@ -340,9 +333,9 @@ def recorded(cell: Cell, length_s: float) -> float:
     seen = {(capture.point, capture.queue) for capture in cell.captures}
     points = Counter(queue for point, queue in seen if point != "sender")
     at_senders = HEADERS_BYTES / RECORD_BYTES if len(seen) > points.total() else 0.0
-    others = {
-        (node.name, each.name) for node in cell.nodes for each in node.interfaces if each.bottleneck
-    } - {place for flow in cell.flows for place in (flow.bottleneck, *flow.further_bottlenecks)}
+    others = {place for place, each in interfaces_of(cell).items() if each.bottleneck} - {
+        place for flow in cell.flows for place in (flow.bottleneck, *flow.further_bottlenecks)
+    }
     total = 0.0
     for flows, sent in alike(cell, length_s):
         passed = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 MINUS = "\N{MINUS SIGN}"
 INFINITE = "\N{INFINITY}"
@@ -110,6 +111,15 @@ def scaled(value: float, scale: Scale, decimals: int) -> Number:
     return Number(number(value / scale.factor, decimals), repr(value))
 
 
+def interval(
+    low: float | None, high: float | None, scale: Scale, decimals: int
+) -> Interval | Literal[""]:
+    """Return both ends of an interval as they are printed in a scale; empty without one."""
+    if low is None or high is None:
+        return ""
+    return scaled(low, scale, decimals), scaled(high, scale, decimals)
+
+
 def count(n: int) -> Number:
     """Return how many of something there are."""
     return Number(str(n), str(n))
@@ -140,6 +150,17 @@ def between(numbers: Sequence[int]) -> str:
 def counted(count: int, noun: str) -> str:
     """Return `1 cell`, `2 cells`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def ordinal(percentile: float) -> str:
+    """Return what a percentile is called.
+
+    >>> ordinal(91), ordinal(11), ordinal(99.9)
+    ('91st percentile', '11th percentile', '99.9th percentile')
+    """
+    text = f"{percentile:g}"
+    last = text[-1] if "." not in text and text[-2:] not in ("11", "12", "13") else ""
+    return f"{text}{({'1': 'st', '2': 'nd', '3': 'rd'}).get(last, 'th')} percentile"
 
 
 def count_head(names: Iterable[str]) -> str:

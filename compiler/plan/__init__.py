@@ -12,6 +12,7 @@ The rest:
 
     consistency  contradictions that a cell must not contain
     cells      cells as JSON
+    places     their interfaces by name
     identity   their names: hashes of what they are
     requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from .header import OUTDATED as OUTDATED
     from .header import PLAN_VERSION as PLAN_VERSION
     from .header import Plan as Plan
+    from .places import interfaces_of as interfaces_of
 
 __getattr__ = on_demand(
     __name__,
@@ -93,6 +95,7 @@ __getattr__ = on_demand(
         " Precision Requests Shown ShownQuantity",
         ".cells": "cell_json check check_drawn parse_cell",
         ".header": "OUTDATED PLAN_VERSION Plan",
+        ".places": "interfaces_of",
     },
 )
 """A metric needs parts of a cell, and nothing that reads a plan or checks it."""

@@ -16,6 +16,8 @@ from fairc.cell.roles import tunnel_log
 from fairc.cell.text import Place
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
 
+from .places import interfaces_of
+
 RESERVED = frozenset({"all", "default", "lo"})
 """Names with a meaning in Linux where an interface's name is expected."""
 
@@ -42,7 +44,7 @@ def contradiction(cell: Cell) -> str:
 
     Every cell that is read passes through here, 10,000 per second, so no step is repeated.
     """
-    ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
+    ends = interfaces_of(cell)
     owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
     further = {address: node.name for node in cell.nodes for address in node.addresses}
     if len(further) != sum([len(node.addresses) for node in cell.nodes]) or further.keys() & owners:

@@ -20,7 +20,7 @@ from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.hosts import LINUX_BUFFER_MAX, modules, window_bytes
 from fairc.compiler.binary import NAME, find_endpoints
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, interfaces_of
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 from . import images, runner
@@ -177,7 +177,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     first: first of the temporary addresses by which containers identify their interfaces; they
     are removed before anything is measured.
     """
-    sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
+    sources = {place: each.source for place, each in interfaces_of(cell).items()}
     options = bridge_options(cell)
     net = expand(cell)["network"]
     networks = []
@@ -212,7 +212,7 @@ def bridge_options(cell: Cell) -> dict[str, str]:
 
     The MTU of a single link is set at its two ends, inside the containers.
     """
-    mtus = (interface.mtu for node in cell.nodes for interface in node.interfaces)
+    mtus = (interface.mtu for interface in interfaces_of(cell).values())
     return BRIDGE_OPTIONS | {BRIDGE_MTU: str(max(MTU, *mtus))}
 
 

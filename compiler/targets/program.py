@@ -18,7 +18,7 @@ from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.summary import summarize
 from fairc.cell.workloads import BROWSER
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, interfaces_of
 
 from .code import comment_of, scalar
 from .rendering import comment, template
@@ -56,7 +56,7 @@ def view(cell: Cell) -> View:
         proxy[ABOVE] = comment_of(device)
     nodes = document["network"]["nodes"]
     by_name = {node["name"]: node for node in nodes}
-    sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
+    sources = {place: each.source for place, each in interfaces_of(cell).items()}
     return {
         "nodes": [
             {

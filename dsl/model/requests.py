@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Annotated, Self
@@ -15,7 +16,7 @@ from fairc.cell.text import Document, MetricName, Nothing, Sha256, Text, Word
 from .base import Model
 from .claims import Quantity
 from .expressions import Amount, CellValue, Expression, Selection, Statistic, nodes, values_in
-from .metric_names import Mark, ValueName
+from .metric_names import Mark, ValueName, request_label
 from .names import FlowLabel
 
 
@@ -51,6 +52,14 @@ class Window(Model):
 
     begin: Annotated[Amount | None, Field(**unless(None))] = None
     end: Annotated[Amount | None, Field(**unless(None))] = None
+
+    def of(self, bindings: Mapping[str, str]) -> tuple[float | None, float]:
+        """Return when it begins and ends in a configuration, given its swept values.
+
+        None: when the warm-up ends. Infinite: when the cell does.
+        """
+        begin_s = None if self.begin is None else self.begin.of(bindings)
+        return begin_s, math.inf if self.end is None else self.end.of(bindings)
 
 
 class MetricRequest(Model):
@@ -157,6 +166,11 @@ class Requests(Model):
         """Those of `measure` and the implied ones, without metrics of the file's own."""
         own = {formula.name for formula in self.formulas}
         return tuple(r for r in (*self.measure, *self.implied) if r.name not in own)
+
+    def window_of(self, value: str) -> Window | None:
+        """Return the window in which a value is measured, by its full name; None: it has none."""
+        label, requests = request_label(value), (*self.measure, *self.implied)
+        return next((request.window for request in requests if request.label == label), None)
 
     @cached_property
     def amounts(self) -> tuple[Amount, ...]:

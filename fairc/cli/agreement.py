@@ -18,7 +18,7 @@ from fairc.runtime.store.folder import Store
 
 from . import console
 from .failures import UsageError
-from .results import Compared, Side, aligned, fresh_tables
+from .results import Compared, Side, aligned, fresh_tables, plain
 
 DEFAULT_MARGIN = "5%"
 
@@ -73,7 +73,7 @@ def answer(
         "second": str(second.name),
         "engines": list(engines),
         "cells": asdict(cells),
-        "metrics": [{k: v for k, v in row.items() if k != "by_second"} for row in rows],
+        "metrics": plain(rows),
         "agreement": found,
     }
     agreed = bool(found) and all(row["verdict"] == AGREE for row in found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairc.runtime.claims import ClaimVerdict, Decision
 from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, ComparisonRow, compare_runs
-from fairc.runtime.formatting import escape_markdown
+from fairc.runtime.formatting import counted, escape_markdown
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store, read_plan
@@ -21,6 +21,7 @@ from .results import (
     fresh_tables,
     medians_of,
     of,
+    plain,
     require_whole,
     values_of,
 )
@@ -106,7 +107,7 @@ def _text(found: Changes) -> Iterator[str]:
             f" {change.after or 'not there'}"
         )
     if found.kept:
-        yield f"{found.kept} {'claim' if found.kept == 1 else 'claims'} as before"
+        yield f"{counted(found.kept, 'claim')} as before"
     for row in found.metrics[:MAX_ROWS]:
         yield f"{row['metric']}{of(row['by'])}: {values_of(row)}{row['words']}"
     if len(found.metrics) > MAX_ROWS:
@@ -123,9 +124,7 @@ def _document(found: Changes) -> dict[str, Any]:
         "changed": found.any,
         "cells": asdict(found.cells),
         "claims": [asdict(change) for change in found.claims],
-        "metrics": [
-            {key: value for key, value in row.items() if key != "by_second"} for row in found.rows
-        ],
+        "metrics": plain(found.rows),
     }
 
 

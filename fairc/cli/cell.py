@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import SPEC
-from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.measurement.results import CellResult
@@ -22,7 +21,7 @@ from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .sources import offering
+from .sources import engine_named, offering
 from .targets import Allowed, refuse_unrequested
 
 
@@ -66,24 +65,18 @@ class Part:
 
     def refuse_engine(self, engine: str | None) -> None:
         """Raise UsageError if the plan is for another engine, or for one that must be named."""
-        try:
-            if engine and engines.kind_of(engine).name != self.plan.engine:
-                raise UsageError(
-                    f"{self.folder} is a plan for the engine {self.plan.engine}, and an experiment"
-                    " has one engine",
-                    f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
-                )
-        except LookupError as error:
-            raise UsageError(error.args[0]) from None
+        if engine and engine_named(engine).name != self.plan.engine:
+            raise UsageError(
+                f"{self.folder} is a plan for the engine {self.plan.engine}, and an experiment"
+                " has one engine",
+                f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
+            )
         if engine is None:
             refuse_unrequested(self.plan.engine, "plan")
 
     def run(self, allowed: Allowed, fresh: bool) -> int:
         """Run the cells, and store their results; return the exit status."""
-        try:
-            runner = engines.make(self.plan.engine, console.say)
-        except LookupError as error:
-            raise UsageError(error.args[0]) from None
+        runner = engine_named(self.plan.engine).make(console.say)
         if isinstance(runner, PinningEngine):
             runner.pinned = False  # others like this one may be on the same machine
         allowed.tell(runner, self.folder / SPEC)

@@ -22,7 +22,7 @@ from fairc.runtime.compare.comparison import (
     ComparisonRow,
     compare_runs,
 )
-from fairc.runtime.formatting import escape_markdown
+from fairc.runtime.formatting import counted, escape_markdown
 from fairc.runtime.store.folder import read_plan, runs_in
 from fairc.runtime.store.spreadsheet import no_formula
 
@@ -36,6 +36,7 @@ from .results import (
     aligned,
     fresh_tables,
     of,
+    plain,
     require_whole,
     values_of,
 )
@@ -105,12 +106,11 @@ def _compared(first: Side, second: Side, margins: Sequence[str]) -> Compared:
     cells, rows = compare_runs(*both)
     if margins or agreement.engine_of(first.run) != agreement.engine_of(second.run):
         return agreement.answer(first, second, cells, rows, margins)
-    compared = [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
     document = {
         "first": str(first.name),
         "second": str(second.name),
         "cells": asdict(cells),
-        "metrics": compared,
+        "metrics": plain(rows),
     }
     well = bool(rows) and all(row["verdict"] in (IDENTICAL, SAME) for row in rows)
     return Compared(well, document, [*_text(first.name, second.name, cells, rows)])
@@ -150,10 +150,12 @@ def _text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
     """Yield lines for people: the cells, a table of verdicts, and what is not identical or the
     same.
     """
-    yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
+    one, other = counted(cells.first, "cell"), counted(cells.second, "cell")
+    yield f"first: {first}, {one}; second: {second}, {other}"
     if cells.both:
         same = "all" if cells.identical == cells.both else str(cells.identical)
-        yield f"{_counted(cells.both)} in both; raw artefacts byte-identical (SHA-256): {same}"
+        both = counted(cells.both, "cell")
+        yield f"{both} in both; raw artefacts byte-identical (SHA-256): {same}"
     else:
         yield "the runs have no cell in common: they have different experiments, settings or seeds"
     if not rows:
@@ -219,7 +221,3 @@ PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
     "json": pairs_as_json,
     "md": pairs_as_markdown,
 }
-
-
-def _counted(cells: int) -> str:
-    return f"{cells} cell{'' if cells == 1 else 's'}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from fairc.compiler import emit
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.index import PAGE
+from fairc.runtime.formatting import counted
 
 from . import console
 from .failures import UsageError
@@ -47,8 +48,7 @@ def next_steps(plan: Plan, folder: Path, programs: Sequence[str]) -> Iterator[st
     programs: what runs the first cell in the folder without fairc.
     """
     yield (
-        f"{folder}: {plan.cells} {'cell' if plan.cells == 1 else 'cells'} for the engine"
-        f" {plan.engine}; {PAGE} lists them"
+        f"{folder}: {counted(plan.cells, 'cell')} for the engine {plan.engine}; {PAGE} lists them"
     )
     place = shlex.quote(str(folder))
     run = f"fairc run {place}"

@@ -10,7 +10,7 @@ from fairc.compiler.plan import Cell
 from fairc.runtime.claims.wording import lines
 from fairc.runtime.host import cores
 from fairc.runtime.repetitions import reading
-from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.repetitions.reading import Outcome, outcome_of
 from fairc.runtime.repetitions.remarks import remarks, shown
 from fairc.runtime.report import place
 from fairc.runtime.run.outcome import decide_claims
@@ -42,7 +42,7 @@ def conclude(
     decision = decide_claims(measured, store)
     well = counts.all_well and (checked is None or checked.all_well)
     if decision.claims:
-        well &= decision.verdict == "holds" or (decision.verdict == "undecided" and not strict)
+        well &= decision.is_well(strict=strict)
         console.outcome("")
     tell = console.outcome if well else console.result
     for line in lines(decision):
@@ -107,12 +107,4 @@ def _outcomes(store: Store, wanted: Callable[[Cell], bool]) -> Iterator[Outcome]
     for cell, folder in store.ran():
         result = store.result(folder.name) if wanted(cell) else None
         if result is not None:
-            yield Outcome(
-                cell=cell.id,
-                configuration=cell.configuration,
-                repetition=cell.repetition,
-                seed=str(cell.seed),
-                status=result.status,
-                verdict=result.verdict,
-                reasons=result.reasons or tuple(filter(None, (result.error,))),
-            )
+            yield outcome_of(cell, result)

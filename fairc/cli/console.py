@@ -148,10 +148,10 @@ def coloured(stream: TextIO) -> bool:
 
 def progress() -> Progress:
     """Return the progress display that suits standard error."""
-    from fairc.runtime.run.progress import Lines, NoProgress
+    from fairc.runtime.run.progress import Lines, Progress
 
     if _quiet:
-        return NoProgress()
+        return Progress()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from fairc.runtime.run.bar import Bar
 

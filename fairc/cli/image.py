@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -132,9 +132,8 @@ def info(engine: str) -> int:
     if usual_image(engine) is None:
         with _docker() as (docker, container_images):
             container_image = container_images.require(docker)
-        console.result(f"{'name':<8}{container_image.name}")
-        console.result(f"{'sha256':<8}{container_image.digest}")
-        console.result(f"{'size':<8}{size(container_image.size)}")
+        name, digest = container_image.name, container_image.digest
+        _in_columns([("name", name), ("sha256", digest), ("size", size(container_image.size))])
         return Status.WELL
     shipped.install(recipe_hash(), console.say)
     found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
@@ -142,32 +141,36 @@ def info(engine: str) -> int:
         console.complain("error: no image of the engines in virtual time has been built")
         console.complain(f"help: {images.BUILD_COMMAND}")
         return Status.UNAVAILABLE
+    rows: list[tuple[str, object]] = []
     for image in found:
-        for label, value in (
+        rows += [
             ("image", image.variant.name),
             ("folder", image.folder),
             ("kernel", image.kernel),
             ("recipe", image.recipe),
             ("sha256", image.digest),
             ("size", size(image.size_bytes())),
-        ):
-            console.result(f"{label:<8}{value}")
+        ]
     if built := kernel.find():
-        for label, value in (
+        rows += [
             ("kernel", f"{built.version}, of the engine uml"),
             ("folder", built.folder),
             ("recipe", built.recipe),
             ("sha256", built.sha256),
-        ):
-            console.result(f"{label:<8}{value}")
-    for own_kernel in custom_kernels():
-        for label, value in (
-            ("kernel", f"{own_kernel.name}, Linux {own_kernel.version}, of the engine uml"),
-            ("sha256", own_kernel.sha256),
-            ("ccas", ", ".join(sorted(own_kernel.parameters))),
-        ):
-            console.result(f"{label:<8}{value}")
+        ]
+    for own in custom_kernels():
+        rows += [
+            ("kernel", f"{own.name}, Linux {own.version}, of the engine uml"),
+            ("sha256", own.sha256),
+            ("ccas", ", ".join(sorted(own.parameters))),
+        ]
+    _in_columns(rows)
     return Status.WELL
+
+
+def _in_columns(rows: Iterable[tuple[str, object]]) -> None:
+    for label, value in rows:
+        console.result(f"{label:<8}{value}")
 
 
 def saved_parts(variant: Variant) -> list[Part]:
@@ -190,10 +193,8 @@ def save(file: Path, engine: str, browser: bool) -> None:
     parts = saved_parts(recipe.BROWSER if browser else usual)
     console.say("packing the image")
     sha256 = portable.save(parts, file)
-    for part in parts:
-        console.result(f"{part.kind[:-1]:<8}{part.digest}")
-    console.result(f"size    {size(file.stat().st_size)}")
-    console.result(f"sha256  {sha256}")
+    _in_columns((part.kind[:-1], part.digest) for part in parts)
+    _in_columns([("size", size(file.stat().st_size)), ("sha256", sha256)])
 
 
 def load(file: Path, boot: bool, trust: bool) -> None:

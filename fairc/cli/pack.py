@@ -85,8 +85,7 @@ def _warn(run: Path, plans: Mapping[str, Plan], stores: Iterable[Store]) -> None
         if absent := missing(store, {cell.id for cell, _ in finished(store)}):
             console.say(
                 f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and"
-                f" `fairc verify` will say so:"
-                f" fairc run {store.path} -o {store.path}"
+                f" `fairc verify` will say so: fairc run {store.path} -o {store.path}"
             )
     declared = next(iter(plans.values())).experiments if "" not in plans else ()
     if lacking := [name for name in declared if name not in plans]:

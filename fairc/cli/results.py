@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import recorded
-from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
+from fairc.runtime.formatting import count_head, counted, decimals_for, number, scale_for
 from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.ranges.cells import finished
@@ -82,9 +82,7 @@ def refresh(store: Store, checked: bool = False) -> None:
         from fairc.runtime.run import repair
 
         if count := repair.rederive(store):
-            console.say(
-                f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
-            )
+            console.say(f"{counted(count, 'damaged cell')} recomputed from raw artefacts")
 
     try:
         tables.renew(store, finished(store))
@@ -315,6 +313,11 @@ def require_whole(run: Path) -> None:
 def of(by: Mapping[str, str | None]) -> str:
     """Write the group of a value, to follow its name."""
     return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
+
+
+def plain(rows: Iterable[ComparisonRow]) -> list[dict[str, object]]:
+    """Return what JSON has of the comparison of two runs: both sides of a row have one `by`."""
+    return [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
 
 
 def values_of(row: ComparisonRow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.experiment import Experiment
 from fairc.runtime import engines
+from fairc.runtime.engines import EngineKind
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 
 from . import console
@@ -61,8 +63,14 @@ def compiled(
 
 def requested_engine(engine: str | None) -> str | None:
     """Return the engine asked for by `--engine` or FAIRC_ENGINE, if any. Raises UsageError."""
+    name = engine or os.environ.get(engines.VARIABLE)
+    return engine_named(name).name if name else None
+
+
+def engine_named(name: str) -> EngineKind:
+    """Return the engine with a name. Raises UsageError for an unknown one."""
     try:
-        return engines.requested(engine)
+        return engines.kind_of(name)
     except LookupError as error:
         raise UsageError(error.args[0]) from None
 

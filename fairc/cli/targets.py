@@ -14,14 +14,13 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
-from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages, RunsUserPrograms
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan, runs_in
 
 from .failures import UsageError
 from .results import suite_of
-from .sources import Shown, runnable, show_warnings
+from .sources import Shown, engine_named, runnable, show_warnings
 
 ALLOW_MODULE = (
     "`--allow-module` compiles them in a machine of the engine uml and lets them run in the guest"
@@ -158,16 +157,13 @@ def on_engine(
 
 def must_be_named(engine: str) -> bool:
     """Return whether an engine runs a plan only where `--engine` names it. Raises UsageError."""
-    try:
-        return kind_of(engine).family not in CHOICES
-    except LookupError as error:
-        raise UsageError(error.args[0]) from None
+    return engine_named(engine).family not in CHOICES
 
 
 def refuse_unrequested(engine: str | None, where: str) -> None:
     """Raise UsageError for an engine that the user must ask for, but that only `where` names."""
     if engine is not None and must_be_named(engine):
-        kind = kind_of(engine)
+        kind = engine_named(engine)
         risk = f", which {kind.risk}" if kind.risk else ""
         raise UsageError(
             f"the {where} names the engine {engine}{risk}", f"`--engine {engine}` allows it"
@@ -210,10 +206,7 @@ def check(engine: str, staged: Path, allowed: Allowed) -> None:
     Raises CompileError for what it cannot run, UsageError for code without permission and for an
     unknown engine.
     """
-    try:
-        kind = kind_of(engine)
-    except LookupError as error:
-        raise UsageError(error.args[0]) from None
+    kind = engine_named(engine)
     images: set[str] = set()
     modules: set[str] = set()
     programs: set[str] = set()

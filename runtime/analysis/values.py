@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from fairc.compiler.plan import MetricRequest, Requests
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
@@ -59,15 +57,9 @@ def present(measurement: Measurement, requests: Requests) -> tuple[MetricRequest
 
 def in_window(measurement: Measurement, request: MetricRequest) -> Measurement:
     """Return the cell, of which metrics see the window of a request alone; all without one."""
-    window, bindings = request.window, measurement.cell.bindings
-    if window is None:
+    if request.window is None:
         return measurement
-    return measurement.within(
-        Window(
-            None if window.begin is None else window.begin.of(bindings),
-            math.inf if window.end is None else window.end.of(bindings),
-        )
-    )
+    return measurement.within(Window(*request.window.of(measurement.cell.bindings)))
 
 
 def _of(

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.links import VIRTUAL_SLACK_NS
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .reading import Reading, near
-
-Floats = NDArray[np.float64]
 
 BATCHES = 30
 NORMAL_99 = 2.576

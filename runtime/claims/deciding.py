@@ -121,14 +121,14 @@ class Decision:
     level: float
     at_interim: bool = False
 
-    def of(self, verdict: Verdict) -> tuple[ClaimVerdict, ...]:
-        """Return the claims with a verdict."""
-        return tuple(decided for decided in self.claims if decided.verdict == verdict)
-
     @property
     def verdict(self) -> Verdict:
         """`fails` if a claim fails, else `undecided` if one is, else `holds`."""
         return _enough([decided.verdict for decided in self.claims], len(self.claims))
+
+    def is_well(self, *, strict: bool) -> bool:
+        """Return whether no claim fails or, strictly, all hold."""
+        return self.verdict == "holds" or (self.verdict == "undecided" and not strict)
 
 
 def decide(

@@ -16,6 +16,7 @@ from fairc.runtime.repetitions.remarks import Remark, remarks, shown
 from fairc.runtime.store.verdicts import Counts
 
 from .deciding import ClaimVerdict, Decision, Verdict
+from .power import Needed
 from .wording import METHODS, level_text, lines, summed_up, tally, unit_texts
 
 NONE = "\N{EN DASH}"
@@ -65,9 +66,7 @@ class Answer:
     @property
     def well(self) -> bool:
         """Whether no claim fails (or, strictly, all hold) and every cell is valid."""
-        held = self.decision.verdict == "holds" or (
-            self.decision.verdict == "undecided" and not self.strict
-        )
+        held = self.decision.is_well(strict=self.strict)
         well = self.validity.counts.all_well
         return held and well and not (self.strict and self.validity.missing)
 
@@ -117,7 +116,6 @@ def _document(answer: Answer) -> dict[str, Any]:
 
 def as_data(decided: ClaimVerdict) -> dict[str, Any]:
     """Return a claim as JSON data; numbers in SI units."""
-    needed = decided.needed
     return {
         "claim": decided.claim.text,
         "verdict": decided.verdict,
@@ -126,7 +124,7 @@ def as_data(decided: ClaimVerdict) -> dict[str, Any]:
         "where": decided.claim.condition,
         "holds": decided.claim.holds,
         "unit": decided.claim.unit,
-        "needed": None if needed is None else {"from": needed[0], "to": needed[1]},
+        "needed": _needed(decided.needed),
         "configurations": [
             {
                 "by": dict(unit.where),
@@ -141,13 +139,15 @@ def as_data(decided: ClaimVerdict) -> dict[str, Any]:
                 **({} if unit.p is None else {"p": unit.p}),
                 "reason": unit.reason,
                 "remark": unit.remark,
-                "needed": None
-                if unit.needed is None
-                else {"from": unit.needed[0], "to": unit.needed[1]},
+                "needed": _needed(unit.needed),
             }
             for unit in decided.units
         ],
     }
+
+
+def _needed(needed: Needed | None) -> dict[str, int | None] | None:
+    return None if needed is None else {"from": needed[0], "to": needed[1]}
 
 
 def as_junit(answers: Sequence[Answer]) -> Iterator[str]:

@@ -43,10 +43,9 @@ def needed(found: Quantity, low: float | None, high: float | None, level: float)
     known = [r for r in ranges if r is not None]
     if not known:
         return None
-    ends = [end for _, end in known]
-    least = max(max(start for start, _ in known), estimate.n + 1)
-    whole = [end for end in ends if end is not None]
-    return least, (max(least, *whole) if len(whole) == len(ends) else None)
+    start, end = _together(known)
+    least = max(start, estimate.n + 1)
+    return least, None if end is None else max(least, end)
 
 
 def _open(found: Quantity, low: float | None, high: float | None) -> list[float]:
@@ -148,8 +147,10 @@ def _whole(n: float) -> int | None:
 def together(ranges: Sequence[Needed | None]) -> Needed | None:
     """Return the range that decides everything: the largest of each end; None if one is unknown."""
     known = [r for r in ranges if r is not None]
-    if not known or len(known) < len(ranges):
-        return None
-    ends = [end for _, end in known]
-    whole = [end for end in ends if end is not None]
-    return max(start for start, _ in known), max(whole) if len(whole) == len(ends) else None
+    return _together(known) if known and len(known) == len(ranges) else None
+
+
+def _together(ranges: Sequence[Needed]) -> Needed:
+    """Return the largest of each end of at least one range."""
+    ends = [end for _, end in ranges if end is not None]
+    return max(start for start, _ in ranges), max(ends) if len(ends) == len(ranges) else None

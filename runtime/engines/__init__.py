@@ -139,15 +139,6 @@ def kind_of(name: str) -> EngineKind:
     raise LookupError(f"no engine is called `{name}`; {hint}")
 
 
-def requested(name: str | None) -> str | None:
-    """Return the engine that is requested before there is a plan; None: the plan may choose.
-
-    name: what `--engine` says; without it FAIRC_ENGINE does. Raises LookupError.
-    """
-    name = name or os.environ.get(VARIABLE)
-    return kind_of(name).name if name else None
-
-
 def make(name: str, report: Report) -> Engine:
     """Return the engine with a name, not yet prepared. Raises LookupError for an unknown name."""
     return kind_of(name).make(report)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.cell.schedule import AHEAD_NS
-from fairc.compiler.plan import Cell, Change, Entering
+from fairc.compiler.plan import Cell, Change, Entering, interfaces_of
 
 Lines = Callable[[str], Iterator[Mapping[str, Any]]]
 """Yields what a file of a cell has, objects with an integer `t_ns`."""
@@ -33,8 +33,7 @@ def awaited(cell: Cell) -> frozenset[tuple[Entering, int]]:
     """Return what changes of a cell's links wait for, and from when on, ns."""
     return frozenset(
         (change.entering, change.at_ns)
-        for node in cell.nodes
-        for interface in node.interfaces
+        for interface in interfaces_of(cell).values()
         for change in interface.changes
         if change.entering is not None
     )

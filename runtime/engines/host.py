@@ -19,7 +19,7 @@ from fairc.cell.links import arriving_filters
 from fairc.cell.queues import QUEUE_KINDS, disciplines
 from fairc.cell.workloads import BROWSER
 from fairc.compiler.binary import NAME, EndpointsMissing, find_endpoints
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, interfaces_of
 from fairc.mechanisms.queues.registry import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -150,17 +150,16 @@ HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn, has_fi
 def qdiscs(cell: Cell) -> list[str]:
     """Return the queueing disciplines of a cell."""
     kinds = {"netem"} if cell.processing_ns else set()
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            shaper = interface.shaper
-            if interface.impairment is not None or (shaper and shaper.transmitter):
-                kinds.add("netem")
-            if shaper is not None and shaper.transmitter == "here":
-                continue
-            if shaper is not None:
-                kinds.add("htb" if shaper.transmitter or interface.changes else "tbf")
-            if interface.queue is not None:
-                kinds |= disciplines(interface.queue)
+    for interface in interfaces_of(cell).values():
+        shaper = interface.shaper
+        if interface.impairment is not None or (shaper and shaper.transmitter):
+            kinds.add("netem")
+        if shaper is not None and shaper.transmitter == "here":
+            continue
+        if shaper is not None:
+            kinds.add("htb" if shaper.transmitter or interface.changes else "tbf")
+        if interface.queue is not None:
+            kinds |= disciplines(interface.queue)
     return sorted(kinds)
 
 
@@ -185,7 +184,7 @@ def ccas(cell: Cell) -> list[str]:
 def filters_of(cell: Cell) -> list[str]:
     """Return the filters that a cell's links, queues and flows need: classifiers with actions."""
     found = marking_filters(cell.flows)
-    for interface in (each for node in cell.nodes for each in node.interfaces):
+    for interface in interfaces_of(cell).values():
         found |= set(arriving_filters(interface))
         found |= interface.queue.filters if interface.queue is not None else frozenset()
     for device in cell.devices:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .artefacts import NS, US, ArtefactError, field
+from fairc.runtime.arrays import Floats
 
-Floats = NDArray[np.float64]
+from .artefacts import NS, US, ArtefactError, field
 
 
 @dataclass(frozen=True, slots=True)

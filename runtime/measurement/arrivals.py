@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow
+from fairc.runtime.arrays import Floats
 
 from .loads import PageLoad
 from .pcap import SYN, TCP, UDP, Packets
 
-Floats = NDArray[np.float64]
 # Points kept per connection; a page of 5 MB comes in 3700 packets.
 MOST_POINTS = 300
 _SEQUENCE_NUMBERS = 2**32

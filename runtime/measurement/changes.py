@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Change, Impairment, Interface
+from fairc.compiler.plan import Cell, Change, Impairment, Interface, interfaces_of
+from fairc.runtime.arrays import Bools, Floats
 
 from .artefacts import Artefacts, field
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 NS = 1e-9
 NEAR_S = 1e-6
@@ -142,7 +141,7 @@ class History:
 
 def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
     """Return the history of every interface. Raises ArtefactError."""
-    interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
+    interfaces = interfaces_of(cell)
     done: dict[Place, list[AppliedChange]] = {place: [] for place in interfaces}
     if any(interface.changes for interface in interfaces.values()):
         file = "changes.ndjson"

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.arrays import Int64s
+
 if TYPE_CHECKING:
     from .pcap import Packets
 
-Int64s = NDArray[np.int64]
 
 UNNOTICED, BROKEN, UNREAD = 1, 2, 3
 """Nobody's checksum finds it; the host that it is for drops it; so does any router."""

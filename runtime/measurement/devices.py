@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from fairc.runtime.arrays import Bools
 
 if TYPE_CHECKING:
     from .record import FlowRecord, Measurement
 
-Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 
 

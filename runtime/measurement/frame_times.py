@@ -10,9 +10,8 @@ packet_time_ns).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
+from fairc.runtime.arrays import Int64s
 
 NS_PER_S = 10**9
 

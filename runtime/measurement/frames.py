@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from fairc.runtime.arrays import Bools, Floats, Int64s
 
 Way = Literal["down", "up"]
 """From the server to the client, or back."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Int64s
 
 from .pcap import TCP, UDP, Packets
-
-Int64s = NDArray[np.int64]
 
 RECORD = np.dtype(
     [

@@ -14,15 +14,13 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow
+from fairc.runtime.arrays import Floats
 
 from .artefacts import NS, ArtefactError
 from .endpoints import Endpoints, Progress
 from .pcap import UDP, Capture, Packets
-
-Floats = NDArray[np.float64]
 
 
 def seen(

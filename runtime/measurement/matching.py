@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Bools, Int64s
 
 from .pcap import Packets, absorb
 from .replay import Candidates, DropTail, replay
-
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Fields that no router changes (it does change TTL, checksums and ECN bits). Together they identify
 # a packet: a TCP retransmission has another IP id, and where ids repeat, sequence number or

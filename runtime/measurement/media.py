@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc import mechanisms
 from fairc.cell.medium import Medium
+from fairc.runtime.arrays import Bools, Int64s
 
 from .changes import History
 from .pcap import Packets
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
             """Return which packets, of all that come to a queue, it does not let into it; None: it
             lets all into it.
             """
-
-
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,7 @@ def _sequences(measurement: Measurement) -> Columns:
 LOADS = Table(
     "loads",
     "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the"
-    " browser's own"
-    " time, a load from its own host without a network (measurement.md, rule 21)",
+    " browser's own time, a load from its own host without a network (measurement.md, rule 21)",
     (
         CELL,
         FLOW,

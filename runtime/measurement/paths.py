@@ -11,7 +11,16 @@ from types import MappingProxyType
 
 from fairc.cell.frames import ETHERNET_BYTES
 from fairc.cell.links import JITTER_REACH
-from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
+from fairc.compiler.plan import (
+    Cell,
+    Flow,
+    Impairment,
+    Interface,
+    Node,
+    Subflow,
+    Tunnel,
+    interfaces_of,
+)
 
 Place = tuple[str, str]  # (node, interface)
 
@@ -51,7 +60,7 @@ class Paths:
     @cached_property
     def interfaces(self) -> dict[Place, Interface]:
         """Every interface by its place."""
-        return {(n.name, i.name): i for n in self.cell.nodes for i in n.interfaces}
+        return interfaces_of(self.cell)
 
     @cached_property
     def _addresses(self) -> dict[str, list[tuple[IPv4Interface, str]]]:

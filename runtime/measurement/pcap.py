@@ -16,6 +16,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.arrays import Int64s
+
 from .checksums import damage
 
 UInt64s = NDArray[np.uint64]
@@ -35,7 +37,6 @@ def absorb(digest: UInt64s, words: UInt64s) -> UInt64s:
 
 
 UInt8s = NDArray[np.uint8]
-Int64s = NDArray[np.int64]
 
 ETHERNET = 1
 ICMP, TCP, UDP, CARRIED = 1, 6, 17, 253

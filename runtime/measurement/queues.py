@@ -16,6 +16,7 @@ from fairc.cell.links import lower_name
 from fairc.compiler.plan import Impairment, Interface
 from fairc.mechanisms.queues.discipline import Discipline
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.runtime.arrays import Bools, Floats
 
 from . import pcap, qdisc
 from .artefacts import ArtefactError
@@ -29,8 +30,6 @@ from .processing import NONE, Processing
 from .replay import DropTail
 from .slots import apportion
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Qdiscs = Mapping[Place, tuple[qdisc.Counters, ...]]
 
 

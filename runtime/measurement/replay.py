@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Int64s
 
 from .pcap import Packets
-
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

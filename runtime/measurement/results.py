@@ -136,6 +136,11 @@ class CellResult(Model):
     limits: tuple[FlowLimit, ...] = ()
     series: tuple[str, ...] | None = None
 
+    @property
+    def why(self) -> tuple[str, ...]:
+        """The reasons why the verdict is not `valid`, or why the cell failed."""
+        return self.reasons or tuple(filter(None, (self.error,)))
+
     @model_validator(mode="after")
     def _names_its_series(self) -> CellResult:
         if self.status == "ok" and self.series is None:

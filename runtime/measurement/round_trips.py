@@ -16,16 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow, Subflow
+from fairc.runtime.arrays import Bools, Floats, Int64s
 
 from . import headers, pcap
 from .artefacts import NS, ArtefactError, Artefacts
 from .headers import Headers
 from .pcap import ACK, RST, SYN, TCP, Packets, concatenate
 from .selection import acks_of, ends_of, packets_of
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Of endpoints/src/quic/packets.rs.
 RECORD = np.dtype([("sent_ns", "<i8"), ("acked_ns", "<i8"), ("number", "<u4"), ("bytes", "<u4")])

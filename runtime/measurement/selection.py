@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow, Subflow
+from fairc.runtime.arrays import Bools
 
 from .pcap import TCP, UDP, Packets
 
-Bools = NDArray[np.bool_]
 _PROTOCOLS: Mapping[str, tuple[int, ...]] = {
     "tcp": (TCP,),
     "quic": (UDP,),

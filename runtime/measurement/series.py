@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc import mechanisms
+from fairc.runtime.arrays import Floats
 
-from .curves import Curve, Floats, Trace
+from .curves import Curve, Trace
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
 from .samples import NO_THRESHOLD, STATES

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from fairc.runtime.arrays import Floats
 
 
 def edges(slot_s: float, end_s: float) -> Floats:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Floats
 
 from .artefacts import NS, ArtefactError, Artefacts
 
 RECORD = np.dtype([("arrived_ns", "<i8"), ("transit_ns", "<i8")])
 """A record of `<flow>.client.transits` (docs/reference/artefacts.md)."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from fairc.cell.roles import tunnel_log
-from fairc.compiler.plan import Cell, Tunnel
+from fairc.compiler.plan import Cell, Tunnel, interfaces_of
 
 from .artefacts import US, ArtefactError, Artefacts, field
 from .pcap import Headers
@@ -37,7 +37,7 @@ class EndRecord:
 
 def headers(cell: Cell) -> Headers:
     """Return between which addresses tunnels carry packets, and the length of each one's header."""
-    at = {(node.name, each.name): each for node in cell.nodes for each in node.interfaces}
+    at = interfaces_of(cell)
     found: dict[tuple[int, int], int] = {}
     for tunnel in cell.tunnels:
         a, b = (int(IPv4Address(at[place].ip)) for place in (tunnel.a, tunnel.b))

@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
-from .sharing import Competition, Floats, competition_between, jain, no_slot
+from .sharing import Competition, competition_between, jain, no_slot
 
 SESSION = declared(
     "connection_fairness.jain_session", "Jain's index of a flow's connections, whole time"

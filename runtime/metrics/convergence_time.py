@@ -29,11 +29,12 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
-from .sharing import Floats, share
+from .sharing import share
 
 TIME = declared("convergence_time", "until every session has its fair share")
 REACHED = declared("convergence_time.reached", "1 if the sessions converged, else 0")

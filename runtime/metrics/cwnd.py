@@ -17,9 +17,9 @@ Unit: packets. Source: RFC 5681, section 2 (cwnd); measurement.md, rule 19.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
@@ -27,7 +27,6 @@ from fairc.runtime.measurement.results import MetricValue
 from .base import Course, Distribution, Metric, Presentation, declared
 from .distribution import percentile_values, percentiles
 
-Floats = NDArray[np.float64]
 EVERY_S = 0.1
 
 MEAN = declared(

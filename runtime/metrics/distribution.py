@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.formatting import ordinal
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.curves import Curve
 
@@ -15,7 +16,6 @@ from .base import Distribution, Value, declared
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
 STEPS = 200
-_SUFFIX = {1: "st", 2: "nd", 3: "rd"}
 
 
 def percentile_values(metric: str, what: str, prefix: str = "") -> tuple[Value, ...]:
@@ -23,8 +23,8 @@ def percentile_values(metric: str, what: str, prefix: str = "") -> tuple[Value, 
 
     prefix: what their names begin with after the metric's.
     """
-    each = ((f"{metric}.{prefix}p{p}", _ordinal(p)) for p in PERCENTILES)
-    return tuple(declared(name, f"{ordinal} of {what}") for name, ordinal in each)
+    names = {p: "median" if p == 50 else ordinal(p) for p in PERCENTILES}
+    return tuple(declared(f"{metric}.{prefix}p{p}", f"{n} of {what}") for p, n in names.items())
 
 
 def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
@@ -82,7 +82,3 @@ def stored(
         took=took,
         counted="scale",
     )
-
-
-def _ordinal(p: int) -> str:
-    return "median" if p == 50 else f"{p}{_SUFFIX.get(p % 10, 'th')} percentile"

@@ -50,11 +50,12 @@ from dataclasses import replace
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Presentation, Value, declared
-from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, product, share
+from .sharing import dominant, epsilon_fairness, jain, no_slot, product, share
 
 _AFTER_F = Presentation(rank=4)
 F = declared(

@@ -43,6 +43,7 @@ from itertools import combinations
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, Measurement
 from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
@@ -50,7 +51,6 @@ from fairc.runtime.measurement.slots import edges
 
 from .base import Metric, declared
 from .sharing import (
-    Floats,
     apart,
     competition,
     dominant,

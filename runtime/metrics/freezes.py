@@ -20,17 +20,15 @@ from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.frames import Frames
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Presentation, declared, window
 from .media import Nothing, counted, of_media
-
-Floats = NDArray[np.float64]
 
 COUNT = declared("freezes.count", "freezes of the video")
 TIME = declared("freezes.time", "time that the video's picture stood still")

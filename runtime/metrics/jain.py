@@ -25,13 +25,14 @@ import math
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, Presentation, declared, window
 from .distribution import distribution, percentile_values, percentiles
-from .sharing import Floats, apart, jain, normalised
+from .sharing import apart, jain, normalised
 
 MEAN = declared(
     "jain.mean",

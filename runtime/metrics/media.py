@@ -13,17 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.frames import KINDS, Frames, Kind, Way
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Value, inactive
-
-Bools = NDArray[np.bool_]
 
 ON_ITS_WAY_S = 1.0
 """How old a frame is that can be called lost."""

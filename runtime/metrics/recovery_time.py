@@ -32,15 +32,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
-
-Floats = NDArray[np.float64]
 
 TIME = declared("recovery_time", "from the change until the flow uses its link again")
 REACHED = declared("recovery_time.reached", "share of the changes after which it recovered")

@@ -38,8 +38,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest, Subflow
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.measurement.curves import Floats, Trace
+from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Metric, declared, per_flow

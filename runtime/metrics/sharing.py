@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.paths import Place
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -390,9 +390,8 @@ def _odds(total: int, number: int, what: str) -> str:
     several = max(2, total // 4)
     one, more = (detection(total, number, forged) for forged in (1, several))
     return (
-        f"; drawn at random: one forged {what} among the {total} would be found with a"
-        f" probability of"
-        f" {one:.0%}, {several} of them with {more:.0%}"
+        f"; drawn at random: one forged {what} among the {total} would be found with a probability"
+        f" of {one:.0%}, {several} of them with {more:.0%}"
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.core.registry import suggest
-from fairc.dsl.model.metric_names import request_label
 from fairc.dsl.model.names import names_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
@@ -196,25 +195,16 @@ class Measurements(ABC):
         """
         if not self.has_own_times(metric) or configuration not in self.times:
             return {}
-        begin_s, until_s = self._window(metric, configuration)
+        begin_s, until_s = -math.inf, math.inf
+        if (window := self.plan.requests.window_of(metric)) is not None:
+            given_s, until_s = window.of(self._bindings[configuration])
+            begin_s = begin_s if given_s is None else given_s
         own = {
             flow: (max(begin, begin_s), min(end, until_s))
             for flow, (begin, end) in self.times[configuration].items()
             if not names_of(flow).isdisjoint(flows)
         }
         return own if different(own) else {}
-
-    def _window(self, metric: str, configuration: str) -> Time:
-        """Return the window of a metric's request, s; infinite where it has none."""
-        label, requests = request_label(metric), self.plan.requests.metrics
-        window = next((r.window for r in requests if r.label == label), None)
-        if window is None:
-            return -math.inf, math.inf
-        bindings = self._bindings[configuration]
-        return (
-            -math.inf if window.begin is None else window.begin.of(bindings),
-            math.inf if window.end is None else window.end.of(bindings),
-        )
 
     @cached_property
     def _bindings(self) -> Mapping[str, Mapping[str, str]]:
@@ -350,19 +340,24 @@ class InterimMeasurements(Measurements):
         return [v for v in self._values if metric in (None, v.measure.metric)]
 
 
-def of_result(cell: Cell, result: CellResult) -> CellValues:
-    """Return a cell with its values, from its result."""
-    outcome = Outcome(
+def outcome_of(cell: Cell, result: CellResult) -> Outcome:
+    """Return how a cell came out, from its result."""
+    return Outcome(
         cell.id,
         cell.configuration,
         cell.repetition,
         str(cell.seed),
         result.status,
         result.verdict,
-        result.reasons,
+        result.why,
         result.result_sha256,
         tuple(cell.bindings.items()),
     )
+
+
+def of_result(cell: Cell, result: CellResult) -> CellValues:
+    """Return a cell with its values, from its result."""
+    outcome = outcome_of(cell, result)
     return CellValues(outcome, valued(outcome, result.metrics))
 
 

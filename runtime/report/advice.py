@@ -37,9 +37,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
-from fairc.compiler.plan import Cell, Flow
+from fairc.compiler.plan import Cell, Flow, interfaces_of
 from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.names import called, group_of, label_of, users_of
 from fairc.dsl.model.requests import Requests
@@ -255,12 +254,7 @@ def _epochs(cell: Cell, flow: Flow, rate: int, sharing: int) -> tuple[float, int
 
 def _buffer_bytes(cell: Cell, flow: Flow, rate: int) -> float:
     """Return what the bottleneck's queue holds of bulk flows, bytes."""
-    queue: Queue | None = next(
-        i.queue
-        for node in cell.nodes
-        for i in node.interfaces
-        if (node.name, i.name) == flow.bottleneck
-    )
+    queue = interfaces_of(cell)[flow.bottleneck].queue
     if queue is None:
         return 0.0
     packets, limit = queue.limit_packets, queue.limit_bytes

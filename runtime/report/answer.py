@@ -441,9 +441,8 @@ def _sides(run: Run, measure: Measure, summaries: Sequence[Estimate]) -> str:
     above = sum(s.low is not None and s.low > 0 for s in summaries)
     open_ = len(summaries) - below - above
     text = (
-        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and"
-        f" {second} in"
-        f" {above} by the 95 % interval of {symbol}"
+        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and {second}"
+        f" in {above} by the 95 % interval of {symbol}"
     )
     if not open_:
         return f"{text}."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
-from fairc.compiler.plan import Cell, Impairment, Interface
+from fairc.compiler.plan import Cell, Impairment, Interface, interfaces_of
 from fairc.dsl.model.names import label_of
 from fairc.runtime.engines.entering import AFTER_NS, awaited
 
@@ -40,7 +40,7 @@ def backdrop(run: Run, configuration: Configuration) -> Backdrop:
     until_s = rows[0][0] or 0.0
     outages: set[tuple[float, float]] = set()
     steps: set[float] = set()
-    for interface in (interface for node in scene.nodes for interface in node.interfaces):
+    for interface in interfaces_of(scene).values():
         found = list(_outages(interface, until_s))
         outages.update(found)
         ends = {t for outage in found for t in outage}

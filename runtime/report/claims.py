@@ -19,7 +19,7 @@ from fairc.runtime.claims.wording import (
     tally,
     unit_texts,
 )
-from fairc.runtime.formatting import Interval, Number, counted, one_line, scaled
+from fairc.runtime.formatting import Cell, counted, interval, one_line, scaled
 from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store
 
@@ -41,15 +41,15 @@ class Row:
 
     where: the values that distinguish it from the claim's other configurations. text: `!` at a
     bound, `=` along the interval, `o` at the value. value, interval: as numbers, in the unit of the
-    claim.
+    claim; empty without one.
     """
 
     unit: UnitText
     where: str
     svg: str
     text: str
-    value: Number | None
-    interval: Interval | None
+    value: Cell
+    interval: Cell
 
     @property
     def picture(self) -> Any:
@@ -107,17 +107,15 @@ def _view(decided: ClaimVerdict) -> View:
     window = _window(decided)
     scale, decimals = format_of(decided)
 
-    def shown(x: float | None) -> Number | None:
-        return None if x is None else scaled(x, scale, decimals)
-
     differing = _differing(decided.units)
     rows: dict[UnitText, Row] = {}
     for unit, row in zip(decided.units, texts, strict=True):
-        value, low, high = map(shown, (unit.estimate.value, unit.estimate.low, unit.estimate.high))
-        interval = None if low is None or high is None else (low, high)
+        found = unit.estimate
+        value = "" if found.value is None else scaled(found.value, scale, decimals)
+        ends = interval(found.low, found.high, scale, decimals)
         pictures = _svg(unit, row, window), _text(unit, window)
         own = ", ".join(f"{name} = {text}" for name, text in unit.where if name in differing)
-        rows[row] = Row(row, own or row.where, *pictures, value, interval)
+        rows[row] = Row(row, own or row.where, *pictures, value, ends)
     ordered = [rows[row] for row in in_order(texts)]
     return View(
         decided.claim.text,

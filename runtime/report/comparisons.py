@@ -16,6 +16,7 @@ from fairc.runtime.formatting import (
     Number,
     count,
     counted,
+    interval,
     listed,
     number,
     one_line,
@@ -184,9 +185,7 @@ def _difference(results: Results, measure: Measure, shift: Estimate | None) -> t
     if shift is None or shift.value is None:
         return "", ""
     scale, decimals = results.formats[measure.metric]
-    ends: Cell = ""
-    if shift.low is not None and shift.high is not None:
-        ends = scaled(shift.low, scale, decimals), scaled(shift.high, scale, decimals)
+    ends = interval(shift.low, shift.high, scale, decimals)
     return scaled(shift.value, scale, decimals), ends
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fairc.compiler.plan import Cell, Flow, Interface, Queue
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Queue, interfaces_of
 from fairc.dsl.model.names import label_of
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.engines import ENGINES
@@ -142,24 +142,21 @@ def _bottleneck(scene: Cell) -> tuple[int | None, Queue | None]:
 
 def _bottlenecks(scene: Cell) -> dict[str, Interface]:
     """Return the bottlenecks by `node/interface`."""
-    return {
-        f"{node.name}/{interface.name}": interface
-        for node in scene.nodes
-        for interface in node.interfaces
-        if interface.bottleneck
-    }
+    places = interfaces_of(scene).items()
+    return {"/".join(place): interface for place, interface in places if interface.bottleneck}
 
 
 def _losses(scene: Cell) -> float:
-    return max(
-        (i.impairment.loss for n in scene.nodes for i in n.interfaces if i.impairment), default=0.0
-    )
+    return max((impairment.loss for impairment in _impairments(scene)), default=0.0)
+
+
+def _impairments(scene: Cell) -> list[Impairment]:
+    return [each.impairment for each in interfaces_of(scene).values() if each.impairment]
 
 
 def _in_bursts(scene: Cell) -> str:
     """Return a note that losses are bursty, if some are."""
-    impairments = [i.impairment for n in scene.nodes for i in n.interfaces if i.impairment]
-    return " (in bursts)" if any(found.bursts for found in impairments) else ""
+    return " (in bursts)" if any(found.bursts for found in _impairments(scene)) else ""
 
 
 def _queue(queue: Queue | None) -> str:
@@ -236,7 +233,7 @@ def _ranges(scenes: list[Cell]) -> str:
 
 def _traits(scenes: list[Cell]) -> list[str]:
     """Return what links do beyond rate, delay, loss and queue, as far as any link does it."""
-    interfaces = [i for scene in scenes for node in scene.nodes for i in node.interfaces]
+    interfaces = [each for scene in scenes for each in interfaces_of(scene).values()]
     traits = [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
     effects = (effect.trait for scene in scenes for effect in scene.effects)
     devices = (device.trait for scene in scenes for device in scene.devices if device.trait)
@@ -265,7 +262,7 @@ _TRAITS: Mapping[str, Callable[[Interface], bool]] = {
 
 def _transmission(scenes: list[Cell]) -> str:
     """Describe links on which frames take no time; empty: there are none."""
-    interfaces = (interface for s in scenes for node in s.nodes for interface in node.interfaces)
+    interfaces = (each for scene in scenes for each in interfaces_of(scene).values())
     shapers = (each.shaper for each in interfaces if each.shaper is not None)
     buckets = any(each.transmitter is None and each.peak_bps is None for each in shapers)
     return "token buckets for links, which pass frames in no time" if buckets else ""

@@ -73,7 +73,7 @@ def shown_values(results: Results) -> list[Measure]:
     """Return the columns of the table of a configuration's cells, for each cell."""
     first = leading(results)
     asked = [m for m in results.requested if m != first]
-    return ([first] if first else [])[:1] + asked[: MAX_MEASURES - 1]
+    return ([first] if first else []) + asked[: MAX_MEASURES - 1]
 
 
 def _configuration(

@@ -188,9 +188,8 @@ def declared(run: Run) -> Declarations:
     which = listed(first) or "none"
     sentences = [
         (
-            f"Confirmatory: named in the experiment's `measure` before any cell had a"
-            f" result{locked}"
-            f" ({which})."
+            "Confirmatory: named in the experiment's `measure` before any cell had a"
+            f" result{locked} ({which})."
         )
     ]
     added = ""

@@ -22,12 +22,11 @@ from fairc.words import figures as words
 
 from .answer import MAX_TILES, Answer, Entry, of_flows
 from .figures import FIGURES, Drawing, NothingToDraw, Subject
+from .figures.line import TIME
 from .sheet import Sheet
 from .summary import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .run import Configuration, Run
 
 Options = dict[str, str | float | tuple[str, ...]]
@@ -299,11 +298,10 @@ def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
         x = max(axes, key=lambda a: (a.numeric, a.size, -a.place))
         # What is compared is usually swept last.
         rest = sorted((a for a in axes if a is not x), key=lambda a: (a.size, -a.place))
-        line, heat = _makers(first.metric)
         apart = (LOAD,) * (loads > 1)
         if not rest:
-            yield line(x, (), apart)
-        yield from _maps(run, heat, x, rest, flows * loads)
+            yield _line(first.metric, x.name, (), apart)
+        yield from _maps(run, first.metric, x, rest, flows * loads)
         lines = flows * (rest[0].size if rest else 1)
         panels = loads
         for axis in rest[1:]:
@@ -311,11 +309,11 @@ def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
         facet = (*(a.name for a in rest[1:]), *apart)
         by = tuple(a.name for a in rest[:1])
         if lines <= MAX_LINES and panels <= MAX_PANELS:
-            yield line(x, by, facet)
+            yield _line(first.metric, x.name, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
-            yield line(x, by, (*facet, FLOW))
+            yield _line(first.metric, x.name, by, (*facet, FLOW))
     else:
-        yield from _courses(run, first)
+        yield from _courses(first)
 
 
 def _distributions(run: Run, first: Measure) -> Iterator[FigureRequest]:
@@ -343,20 +341,21 @@ def _distributions(run: Run, first: Measure) -> Iterator[FigureRequest]:
             yield FigureRequest(kind="cdf", metric=name, options={})
 
 
-def _courses(run: Run, first: Measure) -> Iterator[FigureRequest]:
+def _courses(first: Measure) -> Iterator[FigureRequest]:
     """Yield the metric of the only configuration over time."""
     name = metric_of(first.metric)
     if name in METRICS and (METRICS[name].course or METRICS[name].courses):
-        options: Options = {"x": "time", "by": (), "facet": (), "ci": 0.95, "stat": "median"}
-        yield FigureRequest(kind="line", metric=first.metric, options=options)
+        yield _line(first.metric, TIME, (), ())
+
+
+def _line(metric: str, x: str, by: tuple[str, ...], facet: tuple[str, ...]) -> FigureRequest:
+    """Return a line chart with the defaults of its other options."""
+    options: Options = {"x": x, "by": by, "facet": facet, "ci": 0.95, "stat": "median"}
+    return FigureRequest(kind="line", metric=metric, options=options)
 
 
 def _maps(
-    run: Run,
-    heat: Callable[[_Axis, _Axis, tuple[str, ...]], FigureRequest],
-    x: _Axis,
-    rest: list[_Axis],
-    parts: int,
+    run: Run, metric: str, x: _Axis, rest: list[_Axis], parts: int
 ) -> Iterator[FigureRequest]:
     """Yield heat maps where two names have several values, or where there are more than two names.
 
@@ -371,21 +370,5 @@ def _maps(
         maps = parts * len({tuple(point[name] for name in others) for point in points})
         filled = len(points) * parts / (maps * x.size * y.size)
         if (two if not others else x.numeric) and maps <= MAX_MAPS and filled >= MIN_FILLED:
-            yield heat(x, y, others)
-
-
-def _makers(
-    metric: str,
-) -> tuple[
-    Callable[[_Axis, tuple[str, ...], tuple[str, ...]], FigureRequest],
-    Callable[[_Axis, _Axis, tuple[str, ...]], FigureRequest],
-]:
-    def line(x: _Axis, by: tuple[str, ...], facet: tuple[str, ...]) -> FigureRequest:
-        options: Options = {"x": x.name, "by": by, "facet": facet, "ci": 0.95, "stat": "median"}
-        return FigureRequest(kind="line", metric=metric, options=options)
-
-    def heat(x: _Axis, y: _Axis, facet: tuple[str, ...]) -> FigureRequest:
-        options: Options = {"x": x.name, "y": y.name, "facet": facet, "stat": "median"}
-        return FigureRequest(kind="heatmap", metric=metric, options=options)
-
-    return line, heat
+            options: Options = {"x": x.name, "y": y.name, "facet": others, "stat": "median"}
+            yield FigureRequest(kind="heatmap", metric=metric, options=options)

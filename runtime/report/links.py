@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Interface, Node
+from fairc.compiler.plan import Cell, Interface, Node, interfaces_of
 from fairc.dsl.model.names import labels_of_nodes
 from fairc.runtime.formatting import one_line
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from fairc.runtime.arrays import Floats
 
 NS = 1e-9
 
@@ -54,7 +52,7 @@ def _other(hop: Node, interface: str) -> str:
 
 def changing(scene: Cell) -> Interface | None:
     """Return the only bottleneck of a cell, if its rate changes."""
-    found = [i for node in scene.nodes for i in node.interfaces if i.bottleneck]
+    found = [each for each in interfaces_of(scene).values() if each.bottleneck]
     if len(found) != 1 or found[0].shaper is None:
         return None
     if any(change.entering for change in found[0].changes):

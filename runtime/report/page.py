@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,13 +54,13 @@ def context(
 ) -> dict[str, Any]:
     """Return everything that both templates print except the figures."""
     named = declared(run)
-    plan = results.run.plan
+    plan = run.plan
     definitions = glossary(
         results.measures, plan.formulas, [request.name for request in plan.measure]
     )
     return {
-        "plan": run.plan,
-        "title": one_line(run.plan.title or run.plan.experiment),
+        "plan": plan,
+        "title": one_line(plan.title or plan.experiment),
         "file": file_name(run),
         "headline": headline(run),
         "answer": found,
@@ -68,8 +69,8 @@ def context(
         "choice": choice,
         "missing": missing,
         "sessions": run.sessions,
-        "axes": run.plan.axes,
-        "count_head": count_head(axis.name for axis in run.plan.axes),
+        "axes": plan.axes,
+        "count_head": count_head(axis.name for axis in plan.axes),
         "verdicts": verdicts(run),
         "reasons": reasons(run),
         "differences": differences(run),
@@ -85,7 +86,7 @@ def context(
         "locked": locked(run),
         "glossary": definitions,
         "rules": rules(definitions),
-        "deviations": _deviations(run.plan),
+        "deviations": _deviations(plan),
         "lock": _lock(run),
         "commands": commands(run),
     }
@@ -136,14 +137,9 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     """Return the page: one file without external requests; for a sweep with the script that
     explores it.
     """
-    style, script, data = _data("style.css") + _data("claims.css"), "", ""
-    scripts = ""
+    script, data = "", ""
     if values["explored"] is not None:
         script, data = explore.script(), explore.as_json(values["explored"])
-        scripts = f" script-src '{_digest(script)}';"
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}';{scripts} img-src data:; base-uri 'none'"
-    )
     inline = _inlined(figures)
     picture = [svg for section, _, svgs in inline if section == SECTION for svg in svgs or ()]
     pickable = any("data-pick" in svg for svg in picture)
@@ -151,10 +147,9 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     # JSON without `<`, `>` and `&` is data wherever it stands; the scripts are our own.
     page: str = template.render(
         values,
-        style=Markup(style),
+        **_head(script),
         script=Markup(script),
         explored_json=Markup(data),
-        policy=policy,
         prefix="",
         own_page="",
         figures=inline,
@@ -171,7 +166,6 @@ def html_of_all(
     parts: the name of each, what `context` returned for it, and its figures, whose names are unique
     on the page.
     """
-    style = _data("style.css") + _data("claims.css")
     template = _HTML.get_template("experiment.html.j2")
     shown = [
         (
@@ -190,24 +184,32 @@ def html_of_all(
         for name, values, figures in parts
     ]
     page: str = _HTML.get_template("all.html.j2").render(
-        title=one_line(title),
-        style=Markup(style),
-        policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
-        experiments=shown,
+        title=one_line(title), **_head(), experiments=shown
     )
     return page
 
 
 def html_of_suite(values: Mapping[str, Any]) -> str:
     """Return the page of a suite: one file without external requests. values: of its template."""
-    style = _data("style.css") + _data("claims.css")
     page: str = _HTML.get_template("suite.html.j2").render(
         values,
-        style=Markup(style),
-        policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
+        **_head(),
         colours={"holds": "holds", "refuted": "fails", "undecided": "undecided"},
     )
     return page
+
+
+def _head(script: str = "") -> dict[str, str]:
+    """Return the style of every page, and the content security policy that admits it and a
+    script.
+    """
+    style = _data("style.css") + _data("claims.css")
+    scripts = f" script-src '{_digest(script)}';" if script else ""
+    return {
+        "style": Markup(style),
+        "policy": f"default-src 'none'; style-src '{_digest(style)}';{scripts} img-src data:;"
+        " base-uri 'none'",
+    }
 
 
 def _inlined(
@@ -226,7 +228,7 @@ def _inlined(
 
 
 def _digest(text: str) -> str:
-    """Return the hash with which the page's content security policy admits a style or a script."""
+    """Return the hash by which a policy admits a style or a script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -271,10 +273,7 @@ def _code(text: str) -> Any:
 
 def _fence(text: str) -> str:
     """Return a code fence that the text cannot end."""
-    run = longest = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     return "`" * max(3, longest + 1)
 
 

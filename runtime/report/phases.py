@@ -13,6 +13,7 @@ from fairc.runtime.engines import ENGINES, guest_job
 from fairc.runtime.formatting import (
     Cell,
     counted,
+    interval,
     listed,
     one_line,
     quantity,
@@ -180,10 +181,8 @@ def _row(result: Result) -> tuple[Cell, ...]:
     def shown(estimate: Estimate) -> tuple[Cell, Cell]:
         if estimate.value is None:
             return "no value", ""
-        middle = scaled(estimate.value, scale, 3)
-        if estimate.low is None or estimate.high is None:
-            return middle, ""
-        return middle, (scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3))
+        ends = interval(estimate.low, estimate.high, scale, 3)
+        return scaled(estimate.value, scale, 3), ends
 
     name = one_line(result.what)
     what = f"{name} ({scale.unit})" if scale.unit else name

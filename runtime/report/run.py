@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell, Queue, parse_cell
+from fairc.compiler.plan import Cell, Queue, interfaces_of, parse_cell
 from fairc.dsl.model.names import flow_of_group, group_of, label_of, users_of
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.crowds import MOST_FLOWS
@@ -218,11 +218,8 @@ class Run:
 
     def queue_of(self, configuration: str, node: str, interface: str) -> Queue | None:
         """Return the queue at an interface of a configuration, or None where there is none."""
-        for n in self.scenes[configuration].nodes:
-            for i in n.interfaces:
-                if (n.name, i.name) == (node, interface):
-                    return i.queue
-        return None
+        found = interfaces_of(self.scenes[configuration]).get((node, interface))
+        return found.queue if found is not None else None
 
 
 def in_list(values: Iterable[str]) -> tuple[str, list[str]]:

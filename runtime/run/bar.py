@@ -11,10 +11,10 @@ from rich.progress import Progress as Bars
 
 from fairc.runtime.measurement.results import CellResult
 
-from .progress import Tally, failure, opening
+from .progress import Progress, Tally, failure, opening
 
 
-class Bar:
+class Bar(Progress):
     """One bar on a terminal."""
 
     def __init__(self, console: Console) -> None:

@@ -13,7 +13,7 @@ import json
 import shutil
 import tempfile
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -40,6 +40,7 @@ from fairc.runtime.store.folder import (
 )
 
 from . import history, lock
+from .progress import Progress
 from .sweep import Sweep
 
 MEASURE = "measure"
@@ -128,7 +129,7 @@ def run(
     worker.tell_others()
 
 
-class _Worker:
+class _Worker(Progress):
     """Publishes the results of a sweep over some cells of a plan, and tells of each.
 
     numbers: of the cells that had no result, by key. emitted: of the same, by id. origin: what
@@ -165,9 +166,6 @@ class _Worker:
         """
         return self._there(self._key(cell, self.emitted[cell.id])) is None
 
-    def begin(self, costs: Mapping[str, float], kept: int) -> None:
-        """Do nothing."""
-
     def done(self, result: CellResult, folder: Path) -> None:
         """Put a finished cell into the plan's folder, and tell of it."""
         text = json.dumps(self.origin, indent=2, sort_keys=True) + "\n"
@@ -175,9 +173,6 @@ class _Worker:
         _publish(folder, self._folder / RESULTS, result.key, self._fresh)
         shutil.rmtree(folder)
         self._told(self.numbers.pop(result.key), result, ran=True)
-
-    def end(self) -> None:
-        """Do nothing."""
 
     def tell_others(self) -> None:
         """Tell of the cells that other processes have run meanwhile."""

@@ -20,7 +20,7 @@ restored keeps its first record.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -77,15 +77,17 @@ def carried(
     old = _old(store)
     invocations = [entry for entry in old.get(INVOCATIONS, []) if entry != asked]
     # A lock of an earlier version has no time of its own: it is that of what it declared first.
-    declared = _declared(store, old.get(DECLARED, []), before)
-    known = declared or [{"at": _now(), "results": store.count_results()}]
+    names = declared(store.plan)
+    metrics = _first_named(store, old.get(DECLARED, []), "request", names, before)
+    known = metrics or [{"at": _now(), "results": store.count_results()}]
     first = {key: known[0][key] for key in ("at", "results")}
     found = {
         LOCKED: old.get(LOCKED, first),
         INVOCATIONS: [*invocations, dict(asked)],
-        DECLARED: declared,
+        DECLARED: metrics,
     }
-    if claimed := _claimed(store, old.get(CLAIMED, []), before):
+    claims = [*map(as_claimed, store.plan.claims)]
+    if claimed := _first_named(store, old.get(CLAIMED, []), "claim", claims, before):
         found[CLAIMED] = claimed
     return found
 
@@ -99,33 +101,21 @@ def _old(store: Store) -> dict[str, Any]:
         raise StoreError(f"{store.path / LOCK} cannot be read: {error}") from None
 
 
-def _declared(
-    store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
+def _first_named(
+    store: Store,
+    old: list[dict[str, Any]],
+    key: str,
+    named: Sequence[object],
+    before: Callable[[object], int] | None,
 ) -> list[dict[str, Any]]:
-    """Add metrics that the plan is the first to name, with the time and the number of results."""
-    known = [entry["request"] for entry in old]
-    new = [r for r in declared(store.plan) if r not in known]
+    """Add what the plan is the first to name, by a key, with the time and the number of results."""
+    known = [entry[key] for entry in old]
+    new = [each for each in named if each not in known]
     if not new:
         return old
     there = store.count_results() if before is None else 0
     at = _now()
-    return [
-        *old,
-        *({"request": r, "at": at, "results": before(r) if before else there} for r in new),
-    ]
-
-
-def _claimed(
-    store: Store, old: list[dict[str, Any]], before: Callable[[object], int] | None
-) -> list[dict[str, Any]]:
-    """Add claims that the plan is the first to make, as `_declared` does for metrics."""
-    known = [entry["claim"] for entry in old]
-    new = [c for c in map(as_claimed, store.plan.claims) if c not in known]
-    if not new:
-        return old
-    there = store.count_results() if before is None else 0
-    at = _now()
-    return [*old, *({"claim": c, "at": at, "results": before(c) if before else there} for c in new)]
+    return [*old, *({key: n, "at": at, "results": before(n) if before else there} for n in new)]
 
 
 def _now() -> str:

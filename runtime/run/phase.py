@@ -29,7 +29,7 @@ from typing import Literal
 
 from fairc.cell.model import MAX_PROCESSING_NS
 from fairc.cell.seeds import stream_seed
-from fairc.compiler.plan import Cell, Plan, cell_json
+from fairc.compiler.plan import Cell, Plan, cell_json, interfaces_of
 from fairc.compiler.plan.identity import identity_of
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
@@ -66,13 +66,8 @@ DOMINANCE = "fairness.F"
 
 def frame_ns(cell: Cell) -> int:
     """Return the longest time of one full frame at the bottlenecks of a cell's flows, ns."""
-    rates = {
-        (node.name, interface.name): interface.shaper.rate_bps
-        for node in cell.nodes
-        for interface in node.interfaces
-        if interface.shaper is not None
-    }
-    times = [8 * f.frame_bytes * 10**9 // rates[f.bottleneck] for f in cell.flows]
+    shapers = {place: each.shaper for place, each in interfaces_of(cell).items() if each.shaper}
+    times = [8 * f.frame_bytes * 10**9 // shapers[f.bottleneck].rate_bps for f in cell.flows]
     return min(max(2, *times), MAX_PROCESSING_NS)
 
 

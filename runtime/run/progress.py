@@ -6,43 +6,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from fairc.runtime.formatting import counted
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import CONSOLE
 
 LINE_EVERY_S = 10.0
 
 
-class Progress(Protocol):
-    """Is notified of every cell; called from one thread only."""
+class Progress:
+    """Is notified of every cell, from one thread only; by itself it reports nothing."""
 
     def begin(self, costs: Mapping[str, float], kept: int) -> None:
         """Set which cells are to be run or analysed, by key, with what each is planned to cost, in
         any unit, and how many exist already.
         """
-        ...
 
     def done(self, result: CellResult, folder: Path) -> None:
         """A cell has been stored in a folder."""
-        ...
 
     def end(self) -> None:
         """Nothing more comes; also called when the sweep was interrupted."""
-        ...
-
-
-class NoProgress:
-    """Reports nothing."""
-
-    def begin(self, costs: Mapping[str, float], kept: int) -> None:
-        """Do nothing."""
-
-    def done(self, result: CellResult, folder: Path) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
 
 
 @dataclass(slots=True)
@@ -103,7 +87,7 @@ class Tally:
         return f"{self.done}/{self.todo} cells{failed}, {self.speed:.1f} virtual s per s{left}"
 
 
-class Lines:
+class Lines(Progress):
     """A line every ten seconds or so, and one for every cell that fails.
 
     write: takes a line of text. clock: wall time, s.
@@ -133,14 +117,11 @@ class Lines:
             self._reported_s = self._clock()
             self._write(self._tally.line())
 
-    def end(self) -> None:
-        """Do nothing."""
-
 
 def opening(todo: int, kept: int) -> str:
     """Return what a sweep is about to do."""
     have = f"; {kept} already done" if kept else ""
-    return f"{todo} {'cell' if todo == 1 else 'cells'} to run{have}"
+    return f"{counted(todo, 'cell')} to run{have}"
 
 
 def failure(result: CellResult, folder: Path) -> str:

@@ -25,7 +25,7 @@ from fairc.runtime.store.folder import Store
 from . import lock
 from .analysis_pool import Analysts
 from .analyst import Job
-from .progress import NoProgress
+from .progress import Progress
 from .sweep import Sweep
 from .verification import differences
 
@@ -50,7 +50,7 @@ def rederive(store: Store) -> int:
         engine = store.lock["engine"]
         past = RemoteEngine(engine["name"], engine.get("identity", ""), found, store.emitted)
         jobs = len(os.sched_getaffinity(0))
-        Sweep(store, past, NoProgress(), jobs, lambda cell: cell.id in found).run()
+        Sweep(store, past, Progress(), jobs, lambda cell: cell.id in found).run()
     return len(found)
 
 

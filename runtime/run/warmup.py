@@ -54,9 +54,8 @@ def revalued(path: Path) -> Iterator[CellMetrics]:
     for cell, folder in cells:
         if not store.has_raw(folder.name):
             raise StoreError(
-                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`:"
-                f" its metrics"
-                " cannot be computed with another warm-up"
+                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`: its"
+                " metrics cannot be computed with another warm-up"
             )
         with tempfile.TemporaryDirectory(prefix="fairc-warmup-") as scratch:
             try:

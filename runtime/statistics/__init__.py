@@ -26,6 +26,5 @@ from .estimates import STATISTICS as STATISTICS
 from .estimates import Estimate as Estimate
 from .estimates import mean as mean
 from .estimates import median as median
-from .estimates import median_ranks as median_ranks
 from .estimates import percentile as percentile
 from .estimates import statistic as statistic

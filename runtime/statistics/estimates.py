@@ -54,14 +54,6 @@ class Estimate:
         )
 
 
-def median_ranks(n: int, level: float = CONFIDENCE) -> tuple[int, int] | None:
-    """Return the ranks j < k (from 1) whose order statistics enclose the median (`quantile_ranks`).
-
-    None where even minimum and maximum do not reach the level: below 6 values at 95 %.
-    """
-    return quantile_ranks(n, 0.5, level)
-
-
 @cache
 def quantile_ranks(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, int] | None:
     """Return the ranks j < k (from 1) whose order statistics enclose the q-quantile.
@@ -106,9 +98,10 @@ def values_needed(q: float, level: float = CONFIDENCE) -> int:
 
 
 def median(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
-    """Return the median with its order-statistics interval (`median_ranks`)."""
-    few = f"fewer than {values_needed(0.5, level)} values"
-    return of_ranks(values, 0.5, median_ranks(len(values), level), few)
+    """Return the median with its order-statistics interval; below 6 values there is none at
+    95 %.
+    """
+    return percentile(values, 50, level)
 
 
 def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
@@ -118,16 +111,14 @@ def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     for their skewness (`skewed`). Source: Le Boudec,
     Performance Evaluation of Computer and Communication Systems, theorem 2.2 (normal data).
     """
-    known, remark = _finite(values)
-    n = len(known)
-    if not n:
-        return _nothing(remark)
-    value = math.fsum(known) / n
-    if reason := no_variance(known):
-        return Estimate(n, value, reason=reason, remark=remark)
-    variance = math.fsum((x - value) ** 2 for x in known) / (n - 1)
-    half = student_quantile(n - 1, (1 + level) / 2) * math.sqrt(variance / n)
-    return Estimate(n, value, value - half, value + half, remark=_joined(remark, skewed(known)))
+
+    def ends(known: Sequence[float], value: float) -> tuple[float, float]:
+        n = len(known)
+        variance = math.fsum((x - value) ** 2 for x in known) / (n - 1)
+        half = student_quantile(n - 1, (1 + level) / 2) * math.sqrt(variance / n)
+        return value - half, value + half
+
+    return _of_mean(values, ends)
 
 
 def percentile(values: Sequence[float], p: float, level: float = CONFIDENCE) -> Estimate:
@@ -150,17 +141,26 @@ def percentile(values: Sequence[float], p: float, level: float = CONFIDENCE) -> 
 
 def bootstrap(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the mean with its BCa bootstrap interval (bootstrap.py); its remark as for `mean`."""
+    return _of_mean(values, lambda known, _: bca_mean(known, level), MIN_VALUES)
+
+
+def _of_mean(
+    values: Sequence[float],
+    ends: Callable[[Sequence[float], float], tuple[float, float]],
+    least: int = 2,
+) -> Estimate:
+    """Return the mean of the finite values. ends: returns its interval, given them and it, where
+    they vary and are not fewer than `least`.
+    """
     known, remark = _finite(values)
     n = len(known)
     if not n:
         return _nothing(remark)
     value = math.fsum(known) / n
-    if reason := no_variance(known):
+    few = f"fewer than {least} values" if n < least else ""
+    if reason := no_variance(known) or few:
         return Estimate(n, value, reason=reason, remark=remark)
-    if n < MIN_VALUES:
-        return Estimate(n, value, reason=f"fewer than {MIN_VALUES} values", remark=remark)
-    low, high = bca_mean(known, level)
-    return Estimate(n, value, low, high, remark=_joined(remark, skewed(known)))
+    return Estimate(n, value, *ends(known, value), remark=_joined(remark, skewed(known)))
 
 
 def skewed(values: Sequence[float]) -> str:
@@ -184,9 +184,8 @@ def skewed(values: Sequence[float]) -> str:
     if n >= 25 * skewness**2:
         return ""
     return (
-        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers"
-        f" less than it says;"
-        " take the median"
+        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers less"
+        " than it says; take the median"
     )
 
 

@@ -28,9 +28,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.arrays import Floats
+
 from .agreement import CONSTANT
 from .estimates import CONFIDENCE, Estimate, binomial, interpolated
-from .two_samples import Floats
 
 
 def median_difference(

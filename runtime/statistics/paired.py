@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairc.runtime.arrays import Floats
+
 from .distributions import normal_below, student_below
 from .estimates import CONFIDENCE, Estimate, of_ranks
-from .two_samples import Floats, midranks
+from .two_samples import midranks
 
 EXACT_PAIRS = 200
 """Up to this many pairs the distribution of the rank sum is computed in full."""
@@ -76,12 +78,12 @@ def least_p(n: int) -> float:
     return min(1.0, 2.0 ** (1 - n)) if n < 1000 else 0.0
 
 
-def comparisons_decided(n: int, level: float = 1 - CONFIDENCE) -> int:
+def comparisons_decided(n: int) -> int:
     """Return how many comparisons of n pairs can all be significant after Holm's correction.
 
-    The largest m with m 2 / 2^n < level; 0 below 6 pairs at 5 %.
+    The largest m with m 2 / 2^n < 5 %; 0 below 6 pairs.
     """
-    return math.ceil(round(level * 2.0 ** (min(n, 60) - 1), 9)) - 1
+    return math.ceil(round((1 - CONFIDENCE) * 2.0 ** (min(n, 60) - 1), 9)) - 1
 
 
 def pairs_needed(comparisons: int) -> int:

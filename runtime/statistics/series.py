@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Floats
 
 from .distributions import chi_squared_above
 
-Floats = NDArray[np.float64]
 MIN_AUTOCORRELATED = 6
 MIN_STATIONARITY = 30
 

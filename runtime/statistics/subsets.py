@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .estimates import CONFIDENCE
+from fairc.runtime.arrays import Floats
 
-Floats = NDArray[np.float64]
+from .estimates import CONFIDENCE, interpolated
 
 
 def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
@@ -48,10 +47,12 @@ def enough(values: Sequence[float], q: float, within: float, most: int) -> int |
     same result.
 
     That is, for every size from k to `most`, the q-quantile of 95 % of all subsets (`drawn_ranks`)
-    lies within `within` of that of all values. None when not even `most` are enough.
+    lies within `within` of that of all values, which are finite. None when not even `most` are
+    enough.
     """
     ordered = sorted(values)
-    whole = quantile(ordered, q)
+    whole = interpolated(ordered, q)
+    assert whole is not None, "finite values"
     found = None
     for k in range(most, 1, -1):
         low, high = drawn_ranks(len(ordered), k, q)
@@ -59,11 +60,3 @@ def enough(values: Sequence[float], q: float, within: float, most: int) -> int |
             break
         found = k
     return found
-
-
-def quantile(ordered: Sequence[float], q: float) -> float:
-    """Return the q-quantile of sorted values by linear interpolation (definition 7)."""
-    place = (len(ordered) - 1) * q
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

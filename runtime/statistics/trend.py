@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fairc.runtime.arrays import Floats
 
 from .distributions import normal_below
 from .two_samples import EXACT_VALUES, midranks, subset_sums
-
-Floats = NDArray[np.float64]
 
 EXACT_LEVELS = 9
 """Up to this many levels Page's test is exact: the distribution needs every subset of them."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .distributions import normal_below, student_below, student_quantile
+from fairc.runtime.arrays import Floats
 
-Floats = NDArray[np.float64]
+from .distributions import normal_below, student_below, student_quantile
+from .estimates import CONFIDENCE
+
 # C(60, 30) subsets still fit into 64 bits.
 EXACT_VALUES = 60
 
@@ -49,7 +51,7 @@ class MannWhitney:
     exact: bool
 
 
-def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Welch | str:
+def welch(a: Sequence[float], b: Sequence[float]) -> Welch | str:
     """Return Welch's t-test, or why there is none.
 
     t = (mean_a - mean_b) / sqrt(v_a + v_b), v = s^2 / n, with the Welch-Satterthwaite degrees of
@@ -68,7 +70,7 @@ def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> W
     error = math.sqrt(v_a + v_b)
     df = (v_a + v_b) ** 2 / (v_a**2 / (len(x) - 1) + v_b**2 / (len(y) - 1))
     difference = float(x.mean() - y.mean())
-    half = student_quantile(df, (1 + confidence) / 2) * error
+    half = student_quantile(df, (1 + CONFIDENCE) / 2) * error
     t = difference / error
     p = min(1.0, 2 * student_below(df, -abs(t)))
     return Welch(t, df, p, difference - half, difference + half)

@@ -87,8 +87,8 @@ class Baselines:
     def add(self, cell: Cell, result: CellResult) -> None:
         """Take the result of a baseline."""
         word = verdicts.word(result)
-        why = "; ".join(result.reasons or filter(None, [result.error]))
-        reason = "" if verdicts.counts(result) else f"its baseline is {word}: {why or 'no reason'}"
+        why = "; ".join(result.why) or "no reason"
+        reason = "" if verdicts.counts(result) else f"its baseline is {word}: {why}"
         self._found[cell.configuration, cell.repetition] = _Result(
             cell.id, word, reason, {(v.metric, v.flow, v.load): v for v in result.metrics}
         )

@@ -38,7 +38,7 @@ def _cells(stored: Stored) -> Columns:
         "seed": str(cell.seed),
         "status": result.status,
         "verdict": result.verdict,
-        "reasons": list(result.reasons or filter(None, [result.error])),
+        "reasons": list(result.why),
         "ended_by": result.ended_by,
         "virtual_s": result.virtual_s,
         "wall_s": result.wall_s,
@@ -182,9 +182,8 @@ METRICS = Table(
             "censored",
             "INTEGER",
             "",
-            "how many transfers, loads or videos had not ended: a value leaves them"
-            " out or counts them as far"
-            " as they went; without a value, they make it larger than any",
+            "how many transfers, loads or videos had not ended: a value leaves them out or counts"
+            " them as far as they went; without a value, they make it larger than any",
         ),
         Column("started", "INTEGER", "", "of how many; 0: the metric counts none"),
     ),

@@ -108,7 +108,6 @@ def require_genuine(folder: Path, cell: Cell, number: int) -> None:
     """
     if not genuine(cell):
         raise StoreError(
-            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the"
-            " hash of"
-            " its content; compile it again"
+            f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the hash"
+            " of its content; compile it again"
         )

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan, parse_cell
 from fairc.compiler.record import FILES, SPEC, File, Record, Recorded, RunRecord, of_file, recorded
+from fairc.runtime.formatting import counted
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
 
@@ -238,9 +239,8 @@ class Store:
         """
         if self.engine not in (None, wanted):
             raise StoreError(
-                f"{self.path} holds results of the engine {self.engine}, and a run directory"
-                " keeps its"
-                f" engine; give {wanted} its own directory with -o, such as"
+                f"{self.path} holds results of the engine {self.engine}, and a run directory keeps"
+                f" its engine; give {wanted} its own directory with -o, such as"
                 f" {self.path}-{wanted}"
             )
 
@@ -268,11 +268,10 @@ class Store:
 
     def _taken(self, new: str, experiment: str, file: str) -> StoreError:
         count = self.count_results()
-        results = f"{count} {'result' if count == 1 else 'results'} of the" if count else "the"
+        results = f"{counted(count, 'result')} of the" if count else "the"
         return StoreError(
             f"{self.path} holds {results} experiment {experiment} ({file}), whose plan and report"
-            " would be"
-            f" replaced; give {new} its own directory with -o"
+            f" would be replaced; give {new} its own directory with -o"
         )
 
     # Cells

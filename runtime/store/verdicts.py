@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from fairc.runtime.formatting import counted
+
 
 class CellOutcome(Protocol):
     """A cell that ran: status, `ok` or `failed`; verdict: on its set-up, None where it failed."""
@@ -57,7 +59,6 @@ class Counts:
     def text(self) -> str:
         """The counts as a line: `2 cells: 1 valid, 0 flagged, 1 invalid, 0 failed`."""
         return (
-            f"{self.total} {'cell' if self.total == 1 else 'cells'}: {self.valid} valid,"
-            f" {self.flagged}"
-            f" flagged, {self.invalid} invalid, {self.failed} failed"
+            f"{counted(self.total, 'cell')}: {self.valid} valid, {self.flagged} flagged,"
+            f" {self.invalid} invalid, {self.failed} failed"
         )

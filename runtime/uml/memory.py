@@ -9,10 +9,7 @@ from fairc.cell.queues import queue_bytes
 from fairc.cell.reading import datagrams_per_s, reading
 from fairc.cell.roles import snaplen
 from fairc.compiler import estimate
-from fairc.compiler.plan import (
-    Cell,
-    Interface,
-)
+from fairc.compiler.plan import Cell, Interface, interfaces_of
 from fairc.runtime.host import faults
 from fairc.runtime.vm import recipe
 
@@ -112,7 +109,7 @@ def is_steady(cell: Cell) -> bool:
     packets are kept (devices, tunnels, qlog), or where more packets may be sent than `estimate`
     expects: over UDP, or where a link changes.
     """
-    changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
+    changing = any(interface.changes for interface in interfaces_of(cell).values())
     if cell.devices or cell.tunnels or changing:
         return False
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
@@ -150,7 +147,7 @@ def sockets_bytes(cell: Cell) -> float:
         )
         for f in cell.flows
     )
-    queues = (waiting_bytes(each) for node in cell.nodes for each in node.interfaces)
+    queues = map(waiting_bytes, interfaces_of(cell).values())
     full = frames.memory_bytes(frames.MTU) / frames.FRAME_BYTES
     return sockets + sum(queues) + full * under_way_bytes(cell)
 
@@ -172,11 +169,8 @@ def under_way_bytes(cell: Cell) -> float:
     """
     peers = {here: there for c in cell.cables for here, there in ((c.a, c.b), (c.b, c.a))}
     rates = {
-        (node.name, each.name): max(
-            [each.shaper.rate_bps, *(change.rate_bps or 0 for change in each.changes)]
-        )
-        for node in cell.nodes
-        for each in node.interfaces
+        place: max([each.shaper.rate_bps, *(change.rate_bps or 0 for change in each.changes)])
+        for place, each in interfaces_of(cell).items()
         if each.shaper is not None
     }
     fastest_bps = max(rates.values(), default=0)
@@ -202,8 +196,7 @@ def carried_bytes(cell: Cell) -> float:
     length_s = estimate.length(cell)
     waiting = sum(
         min(queue_bytes(each.queue, each.frame_bytes), each.shaper.rate_bps * length_s / 8)
-        for node in cell.nodes
-        for each in node.interfaces
+        for each in interfaces_of(cell).values()
         if each.bottleneck and each.queue is not None and each.shaper is not None
     )
     datagrams, every_ns = 0.0, reading(cell).every_ns

@@ -66,11 +66,9 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         if most > limit * classes + slack + before_it + beyond:
             yield Finding(
                 "invalid",
-                f"{most} {unit} waited at {queue.name}, more than its limit of {limit}:"
-                f" another limit"
-                " was in force, or something else holds packets between the captures in front"
-                " of and behind"
-                f" the queue; {see('qdisc-after.json')}",
+                f"{most} {unit} waited at {queue.name}, more than its limit of {limit}: another"
+                " limit was in force, or something else holds packets between the captures in front"
+                f" of and behind the queue; {see('qdisc-after.json')}",
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
         if early.any() and planned.is_drop_tail:
@@ -80,7 +78,6 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"{queue.name} dropped {early.sum()} packets that had room, one of them at"
                 f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit}"
-                f" waiting:"
-                " another limit was in force, or they were dropped before they were queued;"
-                f" {see('qdisc-after.json')}",
+                " waiting: another limit was in force, or they were dropped before they were"
+                f" queued; {see('qdisc-after.json')}",
             )

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.frames import frame_bytes
 from fairc.cell.reading import reading
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import Measurement, middle_of, packets_of
 from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding, or_busy, see
-
-Bools = NDArray[np.bool_]
 
 
 def incomplete(measurement: Measurement) -> Iterator[Finding]:
@@ -100,8 +98,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the"
-                f" path's"
-                " MTU; make them smaller",
+                " path's MTU; make them smaller",
             )
         if largest > queue.interface.frame_bytes:
             yield Finding(

@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import Impairment
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import History
 from fairc.runtime.measurement.paths import Place, longest_ns
 
 from . import random_delays
 from .finding import Finding, or_busy, see
-
-Floats = NDArray[np.float64]
 
 BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE = 0.5e-3, 0.01
 # How often a check may be wrong about a correct emulator.
@@ -169,10 +167,9 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
                     f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
-                    f" {test.expected_s * 1e3:.3g} ms and"
-                    f" {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
-                    f" has another delay or jitter ({see('qdisc-after.json')})"
-                    f"{or_busy(measurement)}",
+                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms:"
+                    " the hop has another delay or jitter"
+                    f" ({see('qdisc-after.json')}){or_busy(measurement)}",
                 )
 
 

@@ -64,9 +64,8 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             if f"{flow.plan.name}.{side}" not in measurement.ending.processes:
                 yield Finding(
                     "invalid",
-                    f"{flow.name}.{side} is not among the processes that ran: the cell ended"
-                    f" before it"
-                    f" could start; {see('cell.json')}",
+                    f"{flow.name}.{side} is not among the processes that ran: the cell ended before"
+                    f" it could start; {see('cell.json')}",
                 )
         if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
             yield Finding(
@@ -139,9 +138,8 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
             if refused := sent.get("refused"):
                 yield Finding(
                     "invalid",
-                    f"the server of flow {flow.name} could not send {refused} datagrams: its"
-                    f" host's own"
-                    " queue was full; raise the rate of its access link, or lower the flow's",
+                    f"the server of flow {flow.name} could not send {refused} datagrams: its host's"
+                    " own queue was full; raise the rate of its access link, or lower the flow's",
                 )
             if sent.get("late_us", 0) * US > LATE_S:
                 yield Finding(

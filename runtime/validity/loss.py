@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.pcap import SYN
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
 from .finding import Finding, see
 from .losses import LossCount, pooled
+from .marking import ECN
 
-Bools = NDArray[np.bool_]
-ECN, TCP, ICMP, SYN = 3, 6, 1, 2
+TCP, ICMP = 6, 1
 
 
 def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
@@ -95,10 +96,9 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
         if not count.plausible:
             yield Finding(
                 "invalid",
-                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
-                f" a probability of {count.expected:g} does not explain that: a queue behind"
-                f" the bottleneck"
-                f" dropped packets, too, or the hop has another probability;"
+                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck; a"
+                f" probability of {count.expected:g} does not explain that: a queue behind the"
+                " bottleneck dropped packets, too, or the hop has another probability;"
                 f" {see('qdisc-after.json')}",
             )
 
@@ -144,10 +144,9 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             if not count.plausible:
                 yield Finding(
                     "invalid",
-                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
-                    f" a probability of {count.expected:g} does not explain that: more packets"
-                    f" were in"
-                    " flight than it holds, or it has another probability;"
+                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets; a"
+                    f" probability of {count.expected:g} does not explain that: more packets were"
+                    " in flight than it holds, or it has another probability;"
                     f" {see('qdisc-after.json')}",
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):

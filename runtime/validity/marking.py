@@ -9,15 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, Interface, Tunnel
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.pcap import Packets
-from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+from fairc.runtime.measurement.selection import acks_of, packets_of
 
 from .finding import Finding, see
 
 ECN = 3
 """The two lower bits of the byte; both set: CE, none: not ECN-capable (RFC 3168, section 5)."""
+
+
+def marked(tos: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the byte of DSCP and ECN of packets after all that are ECN-capable were marked."""
+    return np.where(tos & ECN, tos | ECN, tos)
 
 
 def rewritten(tos: NDArray[np.int64], arrival: Interface | None) -> NDArray[np.int64]:
@@ -30,7 +36,7 @@ def rewritten(tos: NDArray[np.int64], arrival: Interface | None) -> NDArray[np.i
     if arrival.arriving_ecn == "bleach":
         tos = tos & ~ECN
     elif arrival.arriving_ecn == "mark":
-        tos = np.where(tos & ECN, tos | ECN, tos)
+        tos = marked(tos)
     if arrival.arriving_dscp is not None:
         tos = (arrival.arriving_dscp << 2) | (tos & ECN)
     return tos

@@ -34,9 +34,8 @@ def queue_order(measurement: Measurement) -> Iterator[Finding]:
             grave = overtaken > MOST_OVERTAKEN * len(queue.left)
             yield Finding(
                 "invalid" if grave else "flagged",
-                f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that"
-                f" had come"
-                f" more than {apart_s * 1e6:.3g} us later: another queue was in force"
+                f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that had"
+                f" come more than {apart_s * 1e6:.3g} us later: another queue was in force"
                 f" ({see('qdisc-after.json')}){or_busy(measurement)}",
             )
 

@@ -43,9 +43,8 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
         elif differing := _differing(netems[0], delay):
             yield Finding(
                 "invalid",
-                f"the netem at {node}/{name} has {'; '.join(differing)}: the kernel or"
-                f" tc does"
-                f" not take it as given; {see('qdisc-before.json')}",
+                f"the netem at {node}/{name} has {'; '.join(differing)}: the kernel or tc does not"
+                f" take it as given; {see('qdisc-before.json')}",
             )
 
 
@@ -95,17 +94,15 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
             there = "nothing" if rate_bps is None else f"{rate_bps} bit/s"
             yield Finding(
                 "invalid",
-                f"{there} transmits the frames of {node}/{name} at {'/'.join(place)},"
-                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or"
-                f" the kernel"
-                f" lacks netem; {see('qdisc-before.json')}",
+                f"{there} transmits the frames of {node}/{name} at {'/'.join(place)}, not a netem"
+                f" of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or the kernel lacks"
+                f" netem; {see('qdisc-before.json')}",
             )
         elif limit is not None and netems[-1].limit_packets != limit:
             yield Finding(
                 "invalid",
-                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets}"
-                f" packets, not"
-                f" {limit}: tc did not take it as given; {see('qdisc-before.json')}",
+                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets,"
+                f" not {limit}: tc did not take it as given; {see('qdisc-before.json')}",
             )
 
 

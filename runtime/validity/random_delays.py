@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.links import JITTER_REACH
 from fairc.compiler.plan import Impairment
-
-Floats = NDArray[np.float64]
+from fairc.runtime.arrays import Floats
 
 QUANTILES = 4096
 # A normal variate lies beyond this many standard deviations in 1 of 10,000 cases.

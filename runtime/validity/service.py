@@ -16,9 +16,9 @@ from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.slots import apportion
 
 from .finding import Finding, busy, or_busy, see
+from .schedule import LATE_S
 
 RATE_TOLERANCE = 0.01
-LATE_S = 10e-3
 LATE_CHANGE_S = 5e-3
 # Where timers are exact: what the clock's own reading takes, a nanosecond each time.
 EXACT_S = 1e-6
@@ -122,9 +122,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the link behind {queue.name} was faster than its rate: it sent"
-                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter"
-                f" has another"
-                f" rate; {see('qdisc-after.json')}",
+                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has"
+                f" another rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
             passage = flow.at(queue)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Tunnel
+from fairc.runtime.arrays import Bools, Int64s
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+from fairc.runtime.measurement.selection import acks_of, packets_of
 
 from .finding import Finding, busy, see, unread
-from .marking import ECN, rewritten
+from .marking import ECN, marked, rewritten
 from .schedule import LATE_S
-
-Int64s = NDArray[np.int64]
 
 
 def tunnels(measurement: Measurement) -> Iterator[Finding]:
@@ -80,22 +78,18 @@ def _bits(paths: Paths, way: Sequence[Place], own: Int64s) -> tuple[Int64s, Int6
     levels = [(own, own)]
     inside: list[Tunnel] = []
     for place in way:
-        tunnel, (unmarked, marked) = paths.tunnel_at(place), levels[-1]
+        tunnel, (never, once) = paths.tunnel_at(place), levels[-1]
         if tunnel is None:
             if inside:
                 arrival = paths.arrival(place)
-                levels[-1] = rewritten(unmarked, arrival), rewritten(_marked(marked), arrival)
+                levels[-1] = rewritten(never, arrival), rewritten(marked(once), arrival)
         elif tunnel not in inside:
             inside.append(tunnel)
             kept = ~ECN if tunnel.ecn == "clear" else ~0
-            levels.append((unmarked & kept, marked & kept))
+            levels.append((never & kept, once & kept))
         else:
             inside.remove(tunnel)
             levels.pop()
             if inside:
-                levels[-1] = levels[-1][0], _marked(levels[-1][1])
+                levels[-1] = levels[-1][0], marked(levels[-1][1])
     return levels[-1]
-
-
-def _marked(tos: Int64s) -> Int64s:
-    return np.where(tos & ECN, tos | ECN, tos)

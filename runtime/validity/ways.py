@@ -7,10 +7,11 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.checksums import BROKEN
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+from fairc.runtime.measurement.selection import acks_of, packets_of
 
 from .finding import Finding
 

@@ -120,11 +120,10 @@ def facts(run: Path, seconds: float) -> str:
     counted = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
     return (
         f"{len(found):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
-        f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f}"
-        f" min summed over the"
-        f" cells), on {host['cores']} cores ({host['cpu']}, {host['system']}), engine"
-        f" {engine['name']}, Linux"
-        f" {engine['versions']['kernel']}, fairc {fairc['commit'][:12]}, finished"
+        f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f} min"
+        f" summed over the cells), on {host['cores']} cores ({host['cpu']}, {host['system']}),"
+        f" engine {engine['name']}, Linux {engine['versions']['kernel']}, fairc"
+        f" {fairc['commit'][:12]}, finished"
         f" {time.strftime('%Y-%m-%d', time.gmtime((run / 'lock.json').stat().st_mtime))}."
     )
 

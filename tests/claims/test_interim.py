@@ -15,7 +15,7 @@ from fairc.compiler.plan import Axis, Claim, ClaimUnit, MetricRequest, Plan, Pre
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.ranges.ending import Ending, StoppingRule
 from fairc.runtime.run.history import as_claimed
-from fairc.runtime.statistics.estimates import median_ranks
+from fairc.runtime.statistics.estimates import quantile_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
 from fairc.words.repetitions import interim_analyses
@@ -51,7 +51,7 @@ def test_all_pairs_and_looks_together_miss_in_fewer_than_five_percent(pairs: int
     sequence = {n: kept_counts(n, 0.5, level) for n in taken}
     assert 0 < pairs * missed_at_some_look(sequence) < 0.05
     # Ordinary intervals at the same level, looked at as often, would not hold it.
-    ranks = {n: found for n in taken if (found := median_ranks(n, level)) is not None}
+    ranks = {n: found for n in taken if (found := quantile_ranks(n, 0.5, level)) is not None}
     ordinary = {n: (low, high - 1) for n, (low, high) in ranks.items()}
     assert pairs * missed_at_some_look(ordinary) > 0.1
 

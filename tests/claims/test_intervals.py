@@ -136,8 +136,8 @@ def test_a_ratio_of_what_is_not_positive_has_no_interval() -> None:
 def test_independent_means_have_welchs_interval() -> None:
     a, b = sample(8), sample(9, 15)
     both = unit(term("a", 1.0, "mean"), term("b", -1.0, "mean"))
-    found = intervals.of_unit(both, [a, b], LEVEL, common=False).estimate
-    known = welch(list(a.values()), list(b.values()), LEVEL)
+    found = intervals.of_unit(both, [a, b], 0.95, common=False).estimate
+    known = welch(list(a.values()), list(b.values()))
     assert not isinstance(known, str)
     assert (found.low, found.high) == pytest.approx((known.low, known.high))
 

@@ -12,7 +12,7 @@ from fairc.cli.results import refresh
 from fairc.compiler import emit
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.run import cluster, collection, history, lock
-from fairc.runtime.run.progress import NoProgress
+from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.folder import LOCK, Store, read_plan
 
@@ -43,13 +43,13 @@ def test_the_tables_are_those_of_a_run(tmp_path: Path) -> None:
     assert told == [(0, "ok", True)]
     with Store(tmp_path / "collected") as store:
         store.adopt(store.stage(lambda folder: emit(compiled, folder, ["json"])))
-        counts, taken = collection.collect(plan, store, collection.choose(plan), NoProgress(), 1)
+        counts, taken = collection.collect(plan, store, collection.choose(plan), Progress(), 1)
         assert (counts.total, taken.wanting) == (1, [])
         refresh(store)
     with Store(tmp_path / "whole") as store:
         store.adopt(store.stage(lambda folder: emit(compiled, folder, ["json"])))
         store.write_json(LOCK, lock.describe(store.path, engine))
-        Sweep(store, engine, NoProgress(), 1).run()
+        Sweep(store, engine, Progress(), 1).run()
         refresh(store)
     engine.close()
     one, other = tmp_path / "collected", tmp_path / "whole"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairc.runtime.statistics import mean, median, median_ranks, percentile, statistic
-from fairc.runtime.statistics.estimates import bootstrap, skewed
+from fairc.runtime.statistics import mean, median, percentile, statistic
+from fairc.runtime.statistics.estimates import bootstrap, quantile_ranks, skewed
 
 # Le Boudec, Performance Evaluation of Computer and Communication Systems, appendix A, where the
 # published pair is symmetric: n -> (j, k).
@@ -19,19 +19,19 @@ PUBLISHED = {6: (1, 6), 7: (1, 7), 9: (2, 8), 10: (2, 9), 30: (10, 21)}
 
 @pytest.mark.parametrize(("n", "ranks"), PUBLISHED.items())
 def test_ranks_are_the_published_ones(n: int, ranks: tuple[int, int]) -> None:
-    assert median_ranks(n) == ranks
+    assert quantile_ranks(n, 0.5) == ranks
 
 
 @pytest.mark.parametrize("n", range(6))
 def test_there_are_no_ranks_below_six(n: int) -> None:
-    assert median_ranks(n) is None
+    assert quantile_ranks(n, 0.5) is None
 
 
 @pytest.mark.parametrize("n", [*range(6, 60), 100, 999, 1000, 1001, 5000])
 def test_ranks_are_the_narrowest_that_cover_95_percent(n: int) -> None:
     from scipy.stats import binom
 
-    ranks = median_ranks(n)
+    ranks = quantile_ranks(n, 0.5)
     assert ranks is not None
     j, k = ranks
     assert j + k == n + 1

@@ -47,9 +47,9 @@ def test_the_four_looks_together_miss_in_about_three_percent() -> None:
 
 
 def test_ordinary_intervals_at_every_repetition_miss_far_more_often() -> None:
-    from fairc.runtime.statistics.estimates import median_ranks
+    from fairc.runtime.statistics.estimates import quantile_ranks
 
-    every = {n: ranks for n in range(6, 31) if (ranks := median_ranks(n)) is not None}
+    every = {n: ranks for n in range(6, 31) if (ranks := quantile_ranks(n, 0.5)) is not None}
     assert missed_at_interim(every) > Fraction(10, 100)
 
 

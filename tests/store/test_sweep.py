@@ -23,7 +23,7 @@ from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.run import analysis_pool, lock
 from fairc.runtime.run import sweep as sweeping
-from fairc.runtime.run.progress import Lines, NoProgress
+from fairc.runtime.run.progress import Lines, Progress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
 from fairc.runtime.store.columns import TABLES
@@ -59,7 +59,7 @@ def sweep(path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 
         compilation = compilation_of(SPEC.replace("MEASURE", measure))
         store.adopt(store.stage(lambda folder: emit(compilation, folder, ("json",))))
         store.write_json("lock.json", lock.describe(path, engine))
-        return Sweep(store, engine, NoProgress(), jobs).run()
+        return Sweep(store, engine, Progress(), jobs).run()
 
 
 def results(path: Path) -> list[CellResult]:

@@ -35,9 +35,8 @@ def check(measurement: Measurement) -> Iterator[Finding]:
         if pep.joined["gateway"] < accepted:
             yield Finding(
                 "invalid",
-                f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections,"
-                f" and servers accepted {accepted}: the others went past the proxies, as the"
-                f" rules that"
+                f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections, and"
+                f" servers accepted {accepted}: the others went past the proxies, as the rules that"
                 f" divert them were not in force; {see(f'{pep.plan.name}.gateway.err')}",
             )
 
@@ -67,14 +66,12 @@ def _pool(pep: PepRecord) -> Iterator[Finding]:
         if ready.window_packets < packets:
             yield Finding(
                 "invalid",
-                f"connections of {name} began with {ready.window_packets} packets, not"
-                f" {packets}: the route's"
-                f" initial window was not in force; {see(f'{name}.ndjson')}",
+                f"connections of {name} began with {ready.window_packets} packets, not {packets}:"
+                f" the route's initial window was not in force; {see(f'{name}.ndjson')}",
             )
         if ready.connections < pep.plan.pool:
             yield Finding(
                 "invalid",
-                f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some"
-                f" could not be"
-                f" opened; {see(f'{name}.err')}",
+                f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some could"
+                f" not be opened; {see(f'{name}.err')}",
             )

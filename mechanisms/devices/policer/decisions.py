@@ -13,16 +13,12 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.model import Cell
+from fairc.runtime.arrays import Bools, Floats, Int64s
 from fairc.runtime.measurement.pcap import CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 
 from .cell import Policer
-
-Int64s = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 NOTHING, LOSS, ECN = 0, 1, 2
 """What a packet exposes."""

@@ -34,9 +34,9 @@ Evaluation, 2015; RFC 7713, RFC 7786.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
@@ -57,8 +57,6 @@ SMALL = declared("policing.small_window", "share of samples with a window of at 
 UNEXPOSED = declared("policing.unexposed", "losses and marks never exposed")
 VALUES = (TOKENS, LOSS, DROPS, LEVEL, EMPTY, SMALL, UNEXPOSED)
 SMALL_PACKETS = 2
-
-Floats = NDArray[np.float64]
 
 
 def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | None:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.model import Cell
+from fairc.runtime.arrays import Bools, Floats, Int64s
 from fairc.runtime.measurement import FlowRecord, Measurement, pcap
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, field
 from fairc.runtime.measurement.devices import DeviceRecord
@@ -23,9 +23,6 @@ from .token_bucket import BucketRecord
 if TYPE_CHECKING:
     from fairc.runtime.measurement.queues import QueueRecord
 
-Int64s = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 
 

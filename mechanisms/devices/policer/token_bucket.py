@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.model import Cell
+from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of, pcap
 from fairc.runtime.measurement.artefacts import ArtefactError
 from fairc.runtime.measurement.devices import DeviceRecord
@@ -21,7 +22,6 @@ from fairc.runtime.measurement.frame_times import bytes_per_s, factor
 
 from .cell import TokenBucket
 
-Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 
 TICK_NS = 64

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.links import Impairment
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.qdisc import Counters
@@ -21,8 +22,6 @@ from fairc.runtime.validity.losses import LossCount
 
 from .cell import Arq, RadioMedium
 from .record import NEAR_NS
-
-Floats = NDArray[np.float64]
 
 MOST_DIFFERENT = 1e-3
 """Share of packets that may leave otherwise than the model says before the cell is invalid: those

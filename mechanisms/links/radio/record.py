@@ -12,18 +12,14 @@ slot, that its capture does not say whether it was in time was, if it left with 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.cell.medium import Medium
+from fairc.runtime.arrays import Bools, Int64s
 from fairc.runtime.measurement.changes import History
 from fairc.runtime.measurement.media import Aggregates
 from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, PSH, RST, SYN, TCP, Packets
 
 from .cell import RadioMedium
-
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 
 NEAR_NS = 1000
 """How far from its time a packet may come or leave, and how far one packet of an aggregate may be

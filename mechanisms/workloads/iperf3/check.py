@@ -40,8 +40,7 @@ def check(measurement: Measurement, flow: FlowRecord) -> Iterator[Finding]:
     if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
         yield Finding(
             "flagged",
-            f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline,"
-            f" or hung;"
+            f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline, or hung;"
             f" raise `deadline`, or {see(f'{flow.plan.name}.client.err')}",
         )
 

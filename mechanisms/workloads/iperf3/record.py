@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
 from fairc.cell.model import Flow
+from fairc.runtime.arrays import Bools, Floats
 from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts
 from fairc.runtime.measurement.endpoints import Endpoints, Progress, Remains, by_event
 from fairc.runtime.measurement.paths import Paths
@@ -35,9 +36,6 @@ from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.samples import Samples
 
 from .cell import Iperf3Workload
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 COOKIE_BYTES = 37
 START_BYTE = 2

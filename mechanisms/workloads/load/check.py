@@ -53,9 +53,8 @@ def check(measurement: Measurement, flow: FlowRecord) -> Iterator[Finding]:
         if load.protocol not in (None, load.wanted):
             yield Finding(
                 "invalid",
-                f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the"
-                f" handshake of"
-                f" {load.wanted} failed; {see(f'{flow.plan.name}.client.ndjson')}",
+                f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the handshake"
+                f" of {load.wanted} failed; {see(f'{flow.plan.name}.client.ndjson')}",
             )
     if loads and all(load.error for load in loads):
         yield Finding("flagged", f"{name}: every load failed; the first: {loads[0].error}")

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.model import Flow
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import images, samples
 from fairc.runtime.measurement.artefacts import NS, Artefacts
 from fairc.runtime.measurement.endpoints import Endpoints, Events, Progress, Remains, by_event
 from fairc.runtime.measurement.pcap import TCP, UDP, Packets
 
-Floats = NDArray[np.float64]
 SIDES = ("server", "client")
 MOST_BYTES = 1 << 20
 """Of a file that a metric reads."""

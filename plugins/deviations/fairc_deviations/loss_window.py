@@ -32,9 +32,8 @@ KIND = figure(
         kind="loss_window",
         title="Loss probability against the congestion window",
         reading=(
-            "Share of round trips at window w in which congestion control entered CWR,"
-            " Recovery or Loss, and"
-            " what the models say. The line through the points is the p(w) of the chain."
+            "Share of round trips at window w in which congestion control entered CWR, Recovery or"
+            " Loss, and what the models say. The line through the points is the p(w) of the chain."
         ),
         x="window w (packets)",
         y="p(w)",

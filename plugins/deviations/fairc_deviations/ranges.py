@@ -39,9 +39,8 @@ KIND = figure(
         kind="ranges",
         title="Observable range of the mean window against the scale",
         reading=(
-            "Smallest and largest mean of n round trips of the flow (markers) and of a chain"
-            " of equal"
-            " length (lines): alpha where floor(N / n) = exp(-n f(alpha))."
+            "Smallest and largest mean of n round trips of the flow (markers) and of a chain of"
+            " equal length (lines): alpha where floor(N / n) = exp(-n f(alpha))."
         ),
         x="scale n (RTT)",
         y="mean window (packets)",

@@ -53,11 +53,9 @@ KIND = figure(
         kind="spectrum",
         title="Large-deviations spectrum of the congestion window",
         reading=(
-            "Rate f at which means of n round trips near alpha become rare, measured at each"
-            " n (markers) and"
-            " in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000 simulated"
-            " chains of equal"
-            " length, all bins of all n together."
+            "Rate f at which means of n round trips near alpha become rare, measured at each n"
+            " (markers) and in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000"
+            " simulated chains of equal length, all bins of all n together."
         ),
         x="mean window alpha (packets)",
         y="f (1 / RTT)",

@@ -268,9 +268,8 @@ def _notches(boxes: list[Box], wanted: bool, pooled: bool, level: float, subject
         return "No notch: values of one cell are not independent."
     without = sum(not box.notch for box in boxes)
     text = (
-        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of"
-        f" the median"
-        f" ({subject.run.repeated.interval})"
+        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of the"
+        f" median ({subject.run.repeated.interval})"
     )
     return (
         f"{text}; {without} without one have too few values, or equal ones."

@@ -32,13 +32,11 @@ from .marks import Band
 from .marks import Line as Drawn
 from .query import Query, load
 from .style import colour, dash
-from .time_range import bounds, mark_of, of_members, when, window_of
+from .time_range import bounds, mark_of, of_members, when
 from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from fairc.runtime.arrays import Floats
 
 POINTS = 200
 """Times at which a distribution is drawn."""
@@ -104,7 +102,7 @@ def _within(subject: Subject, request: FigureRequest) -> Drawing | None:
         by = query.separated(query.names("by"), *facet)
     members = query.groups((*facet, *by))
     groups = [found for _, found in members]
-    window = window_of(subject.run, name)
+    window = subject.run.plan.requests.window_of(name)
     own = _of_loads(groups) if source is LOADS else _values(query, source, groups)
     source = replace(source, things=source.things.replace("{when}", when(window)))
     if not own:
@@ -153,7 +151,8 @@ def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
 
 
 def _values(query: Query, source: Distribution, groups: Sequence[Sequence[Sample]]) -> Own:
-    run, window = query.subject.run, window_of(query.subject.run, query.metric)
+    run = query.subject.run
+    window = run.plan.requests.window_of(query.metric)
     ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
     rows = [(number, sample) for number, found in enumerate(groups) for sample in found]

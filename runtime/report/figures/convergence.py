@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import counted, listed, quantity
+from fairc.runtime.formatting import counted, listed, ordinal, quantity
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import WIDE_LEFT, Axis, Chart, Panel
 from .layout import Key
 from .marks import Band, Line, Rule
-from .query import Query, load, of_configurations, ordinal
+from .query import Query, load, of_configurations
 from .style import MUTED, SERIES
 from .wording import by_text, worded
 

@@ -165,14 +165,12 @@ def colouring(
         first, second = map(one_line, sides)
         parts.append(
             f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates"
-            f" ({symbol} < 0);"
-            f" circle: {second} ({symbol} > 0)."
+            f" ({symbol} < 0); circle: {second} ({symbol} > 0)."
         )
         if sizes != [1]:
             parts.append(
                 "Filled: a single cell, or the 95 % interval excludes 0; open: the interval"
-                " contains"
-                " 0, or there are too few cells for one."
+                " contains 0, or there are too few cells for one."
             )
     elif _is_diverging(query, maps):
         parts.append("Red is above 0, blue below; the darker, the further from it.")

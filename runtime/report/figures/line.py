@@ -21,7 +21,6 @@ from .overtime import Point
 from .phases import Phase
 from .query import Names, Query, Summing, load, only
 from .style import colour, dash
-from .time_range import window_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
@@ -178,7 +177,8 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     time = None
     if axis is None:
         log = wants_log(query, "x", (p.x for p in points))
-        shifted = log or window_of(query.subject.run, query.metric) is not None
+        requests = query.subject.run.plan.requests
+        shifted = log or requests.window_of(query.metric) is not None
         times = [p.x for p in points]
         time = Axis("time (s)", min(times) if shifted else 0, max(times), log)
     paints = phases.Paints.of(line.phases for line in lines if _lanes(lines, line))

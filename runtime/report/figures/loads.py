@@ -13,6 +13,7 @@ from fairc.runtime.formatting import (
     Scale,
     count,
     decimals_for,
+    interval,
     one_line,
     scaled,
 )
@@ -93,14 +94,12 @@ def by_default(subject: Subject) -> Sheet:
         title="Page loads, measured and in theory",
         caption=(
             "Medians over the repetitions that count, with their 95 % intervals"
-            f" ({subject.run.repeated.interval});"
-            " loads of one cell are not independent, so each load is summarised separately. A"
-            " failed load"
-            " is larger than any other in them (its TTR, if it got so far, counts as"
-            " measured); the table `loads`"
-            " has the reasons. Slow start: log2(BDP / IW) x RTT, the time"
-            " in which the congestion window grows to the BDP, end to end; split: a PEP splits the"
-            " connection, so there is no slow start over the whole RTT."
+            f" ({subject.run.repeated.interval}); loads of one cell are not independent, so each"
+            " load is summarised separately. A failed load is larger than any other in them (its"
+            " TTR, if it got so far, counts as measured); the table `loads` has the reasons. Slow"
+            " start: log2(BDP / IW) x RTT, the time in which the congestion window grows to the"
+            " BDP, end to end; split: a PEP splits the connection, so there is no slow start over"
+            " the whole RTT."
             + (" Not finished: the cell ended before the load did." if missing else "")
             + (
                 " Browser's own: PLT of one load from the browser's own host, without a network."
@@ -138,10 +137,8 @@ def _shown(
         return Number(INFINITE, repr(math.inf)), ""
     if found.value is None:
         return "-", ""
-    interval: Cell = ""
-    if found.low is not None and found.high is not None:
-        interval = scaled(found.low, _SECONDS, digits), scaled(found.high, _SECONDS, digits)
-    return scaled(found.value, _SECONDS, digits), interval
+    ends = interval(found.low, found.high, _SECONDS, digits)
+    return scaled(found.value, _SECONDS, digits), ends
 
 
 def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:

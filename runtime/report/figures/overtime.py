@@ -20,7 +20,7 @@ from fairc.words.metrics import METRICS as WORDS
 from .base import NothingToDraw
 from .phases import Phases, merged
 from .query import Names, Query, Summing, only
-from .time_range import bounds, mark_of, of_members, window_of
+from .time_range import bounds, mark_of, of_members
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -61,7 +61,7 @@ def load(query: Query, names: Names, sums: Summing) -> Loaded:
     left at the end is not what the group does. Raises NothingToDraw.
     """
     run = query.subject.run
-    window, value = window_of(run, query.metric), unmarked(query.metric)
+    window, value = run.plan.requests.window_of(query.metric), unmarked(query.metric)
     metric = METRICS[metric_of(value)]
     first = metric.course if value == metric.values[0].name else None
     source = metric.courses.get(value, first)

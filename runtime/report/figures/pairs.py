@@ -16,7 +16,15 @@ from math import ceil
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.names import label_of
-from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
+from fairc.runtime.formatting import (
+    Cell,
+    Number,
+    count,
+    decimals_for,
+    number,
+    one_line,
+    ordinal,
+)
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
@@ -24,7 +32,7 @@ from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Subject
-from .query import Names, Query, load, of_configurations, ordinal
+from .query import Names, Query, load, of_configurations
 from .wording import by_text
 
 FMP = "fmp.fairness"
@@ -85,10 +93,9 @@ def requested(subject: Subject, request: FigureRequest) -> Sheet:
     return query.sheet(
         title=f"{what.capitalize()} of {query.title(by_text(names))}",
         caption=(
-            f"{what.capitalize()} over the configurations of a pair, each with the median of"
-            f" its cells, and"
-            f" its {interval} (bootstrap over configurations, as a random sample of many such"
-            f" networks).{_meaning(q) if both else ''} {query.basis(tuple(query.orders))}"
+            f"{what.capitalize()} over the configurations of a pair, each with the median of its"
+            f" cells, and its {interval} (bootstrap over configurations, as a random sample of many"
+            f" such networks).{_meaning(q) if both else ''} {query.basis(tuple(query.orders))}"
         ),
         head=(
             *((one_line(name), False) for name in names),

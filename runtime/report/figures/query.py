@@ -15,7 +15,15 @@ from fairc.dsl.model.expressions import Selection
 from fairc.dsl.model.names import base
 from fairc.runtime.claims.intervals import quantity_of
 from fairc.runtime.claims.values import Values
-from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
+from fairc.runtime.formatting import (
+    Cell,
+    Scale,
+    counted,
+    listed,
+    one_line,
+    ordinal,
+    scale_for,
+)
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, UnknownName, Value
 from fairc.runtime.repetitions.samples import (
@@ -573,13 +581,6 @@ class Summing:
         ranks = repeats.interval if self.percentile is None else repeats.interval_of_percentiles
         how = "Student's t" if self.what == "mean" else ranks
         return f"{100 * self.level:g} % interval ({how})"
-
-
-def ordinal(percentile: float) -> str:
-    """Return `10th percentile`."""
-    text = f"{percentile:g}"
-    last = text[-1] if "." not in text and text[-2:] not in ("11", "12", "13") else ""
-    return f"{text}{({'1': 'st', '2': 'nd', '3': 'rd'}).get(last, 'th')} percentile"
 
 
 def in_order(samples: Iterable[Sample]) -> list[Sample]:

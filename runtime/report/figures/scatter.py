@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.formatting import between, listed, quantity
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample
 from fairc.words.figures import FIGURES
@@ -32,7 +32,6 @@ from .query import Names, Query, load, only
 from .style import colour
 from .wording import by_text, headed, valued, worded
 
-Floats = NDArray[np.float64]
 NAME = "scatter"
 LEAST = 3
 """Fewer points have no ellipse."""

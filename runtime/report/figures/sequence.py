@@ -105,8 +105,7 @@ def _scaling(panels: Sequence[Panel]) -> str:
         span += f" to {max(factors):.3f}" if max(factors) - min(factors) >= 0.001 else ""
         text = (
             "QUIC: IP bytes, scaled so that the largest QUIC connection of a test unit ends where"
-            " its"
-            f" largest TCP connection does (by {span})."
+            f" its largest TCP connection does (by {span})."
         )
     missing = sum(p.scaled is None and any(line for line in p.lines) for p in panels)
     if missing and not factors:

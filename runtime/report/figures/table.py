@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import Cell, Number, count, decimals_for, one_line, scaled
+from fairc.runtime.formatting import Cell, count, decimals_for, interval, one_line, scaled
 from fairc.runtime.report.sheet import Sheet
 
 from .base import FigureKind, Subject
@@ -19,15 +19,11 @@ def requested(subject: Subject, request: FigureRequest) -> Sheet:
     query.check(1, len(groups), "rows")
     ends = [v / scale.factor for _, e in groups for v in (e.value, e.low, e.high) if v is not None]
     digits = max(3, decimals_for(ends)) if not scale.unit else decimals_for(ends)
-
-    def shown(value: float) -> Number:
-        return scaled(value, scale, digits)
-
     rows: list[tuple[Cell, ...]] = []
     for key, e in groups:
-        interval = (shown(e.low), shown(e.high)) if e.low is not None and e.high is not None else ""
-        value = "" if e.value is None else shown(e.value)
-        rows.append((*map(one_line, key), count(e.n), value, interval or e.reason))
+        value = "" if e.value is None else scaled(e.value, scale, digits)
+        between = interval(e.low, e.high, scale, digits) or e.reason
+        rows.append((*map(one_line, key), count(e.n), value, between))
     unit = f" ({scale.unit})" if scale.unit else ""
     what = f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
     title = f"{sums.what.capitalize()} of {query.title(by_text(names))}"

@@ -8,17 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.dsl.model.metric_names import request_label, unmarked
+from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.requests import Window
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.run import Run
-
-
-def window_of(run: Run, metric: str) -> Window | None:
-    """Return the window in which a value is measured, by its full name; None: it has none."""
-    requests, label = run.plan.requests, request_label(metric)
-    every = (*requests.measure, *requests.implied)
-    return next((request.window for request in every if request.label == label), None)
 
 
 def mark_of(metric: str) -> str:
@@ -48,11 +41,10 @@ def bounds(
     """
     begin, until = [], []
     for sample in samples:
-        bindings = dict(sample.outcome.bindings)
-        start = window.begin if window else None
-        end = window.end if window else None
         warmup_s = run.scenes[sample.outcome.configuration].warmup_ns * 1e-9
-        otherwise = -math.inf if whole and window is None else warmup_s
-        begin.append(otherwise if start is None else start.of(bindings))
-        until.append(math.inf if end is None else end.of(bindings))
+        begin_s, until_s = -math.inf if whole else None, math.inf
+        if window is not None:
+            begin_s, until_s = window.of(dict(sample.outcome.bindings))
+        begin.append(warmup_s if begin_s is None else begin_s)
+        until.append(until_s)
     return {"begin_s": np.array(begin), "until_s": np.array(until)}
