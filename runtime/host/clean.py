@@ -35,6 +35,11 @@ def marks() -> Iterator[tuple[int, str]]:
                 yield int(entry.name), value.decode(errors="replace")
 
 
+def marked(mark: str) -> Iterator[int]:
+    """Yield the processes that one fairc started, by its mark."""
+    return (pid for pid, found in marks() if found == mark)
+
+
 def orphans() -> Iterator[int]:
     """Yield the processes started by a fairc that no longer runs."""
     return (pid for pid, mark in marks() if not owner_runs(mark))

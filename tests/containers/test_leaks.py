@@ -21,7 +21,7 @@ from fairc.compiler.plan import cell_json
 from fairc.runtime.containers import job, leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
-from fairc.runtime.host.clean import alive, marks
+from fairc.runtime.host.clean import alive, marked
 
 ROUNDS, AT_ONCE = 2, 4
 LONGEST_S = 3.0
@@ -69,7 +69,7 @@ class Runner:
             for thing in found:
                 if thing["Labels"][leftovers.LABEL].startswith(f"{self.mark}@"):
                     yield f"{kind} {thing['Id']}"
-        for pid in (pid for pid, mark in marks() if mark == self.mark):
+        for pid in marked(self.mark):
             if alive(pid):
                 yield f"process {pid} {Path(f'/proc/{pid}/cmdline').read_text()}"
 
@@ -144,7 +144,7 @@ def test_what_nobody_could_remove_is_found_by_its_label(
         time.sleep(0.02)
     living = Runner(cell, tmp_path / "living")
     try:
-        for pid in [pid for pid, mark in marks() if mark == runner.mark]:
+        for pid in [*marked(runner.mark)]:
             os.kill(pid, signal.SIGKILL)
         runner.kill()
         time.sleep(0.5)  # what the Docker engine was making is there now
