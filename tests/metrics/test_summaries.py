@@ -107,10 +107,16 @@ def test_a_range_of_repetitions_has_the_values_up_to_its_look_everywhere(tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"metric": "godput"}, "no metric is called `godput`; known: fairness.F, goodput"),
+        (
+            {"metric": "godput"},
+            "no metric is called `godput`; did you mean `goodput`? known: fairness.F, goodput",
+        ),
         ({"metric": "rtt"}, "no metric of this run is called `rtt`"),
         ({"metric": "goodput", "stat": "mode"}, "no statistic is called `mode`"),
-        ({"metric": "goodput", "by": ("lss",)}, "no axis is called `lss`; known: loss, Cell, flow"),
+        (
+            {"metric": "goodput", "by": ("lss",)},
+            "no axis is called `lss`; did you mean `loss`? known: loss, Cell",
+        ),
     ],
 )
 def test_unknown_names(swept: Path, arguments: dict[str, Any], words: str) -> None:

@@ -138,7 +138,7 @@ def test_outages_and_steps_are_marked_and_a_recording_is_not() -> None:
         interface("eth1", shaper=shaper, changes=steps),
         interface("eth2", impairment=impairment(0.0), changes=down, repeat_ns=15 * 10**9),
     )
-    node = SimpleNamespace(interfaces=interfaces, route_changes=())
+    node = SimpleNamespace(name="r", interfaces=interfaces, route_changes=())
     scene = SimpleNamespace(nodes=[node], flows=(), warmup_ns=2 * 10**9)
     run = SimpleNamespace(scenes={"c": scene}, rows=lambda *_: [(30.0,)])
     found = backdrop(cast(Any, run), cast(Any, SimpleNamespace(id="c")))
@@ -156,7 +156,7 @@ def test_a_change_upon_a_state_is_marked_when_the_flow_entered_it() -> None:
     interface = plan.Interface(name="eth0", address="10.0.0.1/30", source="x:1", changes=(change,))
     flow = SimpleNamespace(name="f-1", declared="f", users=None)
     scene = SimpleNamespace(
-        nodes=[SimpleNamespace(interfaces=(interface,), route_changes=())],
+        nodes=[SimpleNamespace(name="r", interfaces=(interface,), route_changes=())],
         flows=(flow,),
         warmup_ns=0,
     )
