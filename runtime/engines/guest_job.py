@@ -15,7 +15,7 @@ from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.script import failure, one_line
-from fairc.runtime.host import bounds
+from fairc.runtime.host import bounds, faults
 from fairc.runtime.vm import exchange, recipe
 
 # After its deadline a script still has to stop processes and to write its results.
@@ -93,7 +93,8 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
 
     How long: of virtual time, from the instant at which cells begin to the machine's end.
 
-    artefacts: an empty folder. error: why the machine had to be stopped, or nothing.
+    artefacts: an empty folder. error: why the machine had to be stopped, or nothing. Raises OSError
+    where this computer is at fault, such as a full disk.
     """
     try:
         header = _checked(exchange.read_header(device))
@@ -102,6 +103,8 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
             error = header["error"] and (failure(artefacts) or header["error"])
             return error, max(0.0, header["clock_s"] - EPOCH_S)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as problem:
+        if faults.of(problem):
+            raise
         return one_line(f"the virtual machine's results are broken: {problem}"), 0.0
     return error or CRASHED, 0.0
 

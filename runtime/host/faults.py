@@ -32,11 +32,9 @@ HELP = {
     errno.ENOLCK: "a file system with locks, which NFS may lack: -o, or XDG_CACHE_HOME",
 }
 # Needs of every cell in virtual time: open files of a kernel and its programs, space for
-# their artefacts.
+# their artefacts. A failed cell is the disk's fault if less is free.
 OPEN_FILES, WANTED_OPEN_FILES = 256, 4096
 ROOM_BYTES = 128 << 20
-# A failed cell is the disk's fault if less than this is free.
-FULL_BYTES = 4 << 20
 MEMORY_BESIDE_BYTES = 256 << 20
 
 
@@ -128,8 +126,11 @@ def full(places: Iterable[Path]) -> MachineFault | None:
             free = shutil.disk_usage(place).free
         except OSError:
             continue
-        if free < FULL_BYTES:
-            message = f"{place}: no space left on device ({free >> 10} KiB)"
+        if free < ROOM_BYTES:
+            message = (
+                f"{place}: no space left on device for a cell: {free >> 20} MiB, and it needs"
+                f" {ROOM_BYTES >> 20} MiB"
+            )
             return MachineFault((message,), f"{HELP[errno.ENOSPC]}; {RESUMES}")
     return None
 

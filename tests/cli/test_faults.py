@@ -88,12 +88,14 @@ def test_the_sweep_stops_and_resumes(
     assert called.status == 0 and "4 cells to run; 2 already done" in called.err
 
 
+@pytest.mark.parametrize("free_bytes", [4096, 50 << 20])
 def test_a_cell_that_fails_on_a_full_disk_is_not_burnt(
-    quick: Fairc, monkeypatch: pytest.MonkeyPatch
+    free_bytes: int, quick: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """50 MiB are left where each of two cells at once needed 60."""
     monkeypatch.setenv("FAIRC_FAKE", "fail:2")
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 4096))
+        patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, free_bytes))
         called = quick("run", "tiny.fexp", "--jobs", "1")
     assert called.status == 3 and "no space left on device" in called.err
     assert "failed" not in statuses()

@@ -4,6 +4,7 @@ numbers.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from fairc.compiler.plan import Requests
 from fairc.runtime.engines import guest_job, script
 from fairc.runtime.engines.script import failure
+from fairc.runtime.host import faults
 from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run import analyst
@@ -73,6 +75,18 @@ def test_a_hostile_header_is_a_failed_cell(tmp_path: Path, what: str) -> None:
     assert error.startswith("the virtual machine's results are broken: ")
     assert error.isprintable() and len(error) < 3000
     assert (virtual_s, files) == (0.0, [])
+
+
+def test_a_full_disk_is_not_the_cells_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(exchange, "extract", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        left(tmp_path, {})
+    assert isinstance(faults.of(raised.value), MachineFault)
 
 
 def test_an_error_is_one_line_of_limited_length(tmp_path: Path) -> None:
