@@ -55,16 +55,16 @@ def test_its_links_have_the_slack_of_real_time(measured: Measurement) -> None:
 
 
 def test_frames_take_their_time_on_the_link(measured: Measurement) -> None:
-    """Within the slack that its shaper has for timers that are late in real time; one in a
-    thousand may be later, as another process may run first.
+    """Within the slack that its shaper has for late timers. One that is later than that delays all
+    that waits behind it, by its rest.
     """
     (queue,) = measured.queues
     slack_s = measured.processing.slack_ns * 1e-9
     begin_s = lindley(queue.arrival_s, queue.serialisation_s)
-    assert np.percentile(np.abs(queue.left_s - begin_s), 99.9) < slack_s + 2e-6
+    assert np.abs(queue.left_s - begin_s).max() < slack_s + 2e-6
     arrived = queue.behind.found >= 0
     there_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
     sent_s = begin_s[arrived] + queue.serialisation_s[arrived]
     late_s = there_s - sent_s - 0.010
-    assert late_s.min() > 0 and np.percentile(late_s, 99.9) < slack_s
+    assert late_s.min() > 0 and late_s.max() < 2 * slack_s
     assert np.median(late_s) < EMULATED_SLACK_NS * 1e-9
