@@ -49,7 +49,7 @@ REFERENCE = re.compile(text.IMAGE, re.ASCII)
 
 
 def is_tar(image: Text) -> bool:
-    """Whether an image is a tar beside the experiment, and not one that a container engine has."""
+    """Whether an image is a tar next to the experiment, and not one that a container engine has."""
     return image.value.endswith(".tar")
 
 

@@ -46,7 +46,7 @@ from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loss import chosen_losses, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
-from .options import deaf_to_marks, least_timeouts, transport_options
+from .options import ecn_without_feedback, least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
 from .processing import processing, transmission
 from .schedule import schedule
@@ -93,7 +93,7 @@ CHECKS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
-    deaf_to_marks,
+    ecn_without_feedback,
     least_timeouts,
     host_buffers,
     host_limits,
@@ -119,7 +119,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     workloads,
     remarks,
     transport_options,
-    deaf_to_marks,
+    ecn_without_feedback,
     least_timeouts,
     host_buffers,
     host_limits,

@@ -146,8 +146,8 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding("invalid", reason)
 
 
-def deaf_to_marks(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: who sends ECN-capable packets is told of marks.
+def ecn_without_feedback(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: a server that sends ECN-capable packets has a client that echoes marks.
 
     Linux 7.0 and later send a SYN/ACK again without ECE, but keep ECN (runtime/uml/patches, number
     21): the client then echoes no mark, and the server sends on as if there were none. With
@@ -159,16 +159,16 @@ def deaf_to_marks(measurement: Measurement) -> Iterator[Finding]:
         if _ecn_rewritten(measurement, flow):
             continue  # a handshake sees that, and each end may draw its own conclusion
         reports = flow.endpoints.reports
-        sending = sum(
+        senders = sum(
             bool(event.get("ecn")) and not event.get("accurate_ecn")
             for event in reports["accepted"]
         )
         echo = [event["ecn"] for event in reports["connected"] if "ecn" in event]
-        deaf = min(sending - sum(echo), echo.count(False))
-        if deaf > 0:
+        alone = min(senders - sum(echo), echo.count(False))
+        if alone > 0:
             yield Finding(
                 "flagged",
-                f"{deaf} of {len(echo)} connections of flow {flow.name} do not respond to marks:"
+                f"{alone} of {len(echo)} connections of flow {flow.name} do not respond to marks:"
                 " their servers send ECN-capable packets, and their clients have no ECN. After two"
                 " losses of a SYN/ACK, Linux from 7.0 on does so; the standard kernel of `uml` does"
                 " not",

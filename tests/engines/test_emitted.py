@@ -55,8 +55,9 @@ def test_its_links_have_the_slack_of_real_time(measured: Measurement) -> None:
 
 
 def test_frames_take_their_time_on_the_link(measured: Measurement) -> None:
-    """Within the slack that its shaper has for late timers. One that is later than that delays all
-    that waits behind it, by its rest.
+    """Within the slack that its shaper has for late timers. The emulated processor works longer
+    than that when the endpoints sample, every 100 ms: a frame that ends then is later, by up to as
+    much again, and so are those that wait behind it.
     """
     (queue,) = measured.queues
     slack_s = measured.processing.slack_ns * 1e-9
@@ -66,5 +67,8 @@ def test_frames_take_their_time_on_the_link(measured: Measurement) -> None:
     there_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
     sent_s = begin_s[arrived] + queue.serialisation_s[arrived]
     late_s = there_s - sent_s - 0.010
+    late = late_s > slack_s
+    first = late & ~np.concatenate(([False], late[:-1]))
+    assert (sent_s[first] % 0.1 < 0.001).all()
     assert late_s.min() > 0 and late_s.max() < 2 * slack_s
     assert np.median(late_s) < EMULATED_SLACK_NS * 1e-9

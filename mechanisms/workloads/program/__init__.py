@@ -1,1 +1,1 @@
-"""`program`: a server and a client of the user's own, from files beside the experiment."""
+"""`program`: a server and a client of the user's own, from files next to the experiment."""

@@ -190,7 +190,7 @@ def _attach(name: Text, files: dict[str, ProgramFile], is_program: bool = False)
 
     is_program: whether it is started, and not only read.
     """
-    content = attached(name, MOST_PROGRAM_BYTES, "a file of a program is beside the experiment")
+    content = attached(name, MOST_PROGRAM_BYTES, "a file of a program is next to the experiment")
     path = _path(name)
     if is_program:
         _check_program(name, content)
@@ -319,7 +319,7 @@ def _check_offered(cca: Symbol, image: ProgramImage) -> None:
 
 DECLARATION = WorkloadEntry(
     name="program",
-    summary="A server and a client of your own, from files or images beside the experiment",
+    summary="A server and a client of your own, from files or images next to the experiment",
     parameters=(SERVER, CLIENT, FILES, SERVER_IMAGE, CLIENT_IMAGE, READY, CPU),
     build=_build,
     over_udp=True,
