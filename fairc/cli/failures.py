@@ -63,6 +63,7 @@ def guarded(command: Callable[[], object]) -> int:
     except KeyboardInterrupt:  # it came while the command was ending
         pass
     if interruption.came() or (status is None and error is None):
+        interruption.handled()
         console.complain(interruption.message())
         ended: int = Status.INTERRUPTED
     else:

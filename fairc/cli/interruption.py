@@ -57,6 +57,16 @@ def message() -> str:
     return f"interrupted: {_kept}" if _kept else "interrupted"
 
 
+def handled() -> None:
+    """Have the program end with its own exit status, after it has handled an interruption.
+
+    CPython ends a program by SIGINT if a KeyboardInterrupt has left an exec() of text, such as that
+    which makes a dataclass while a module is imported, even if it was caught then. The next exec()
+    forgets it (Python/pythonrun.c, run_eval_code_obj).
+    """
+    exec("")  # noqa: S102  the text is empty
+
+
 @contextmanager
 def working() -> Iterator[None]:
     """Have interruptions raise KeyboardInterrupt while a command works; forget earlier ones."""

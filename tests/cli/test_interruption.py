@@ -57,7 +57,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     eventually(lambda: len(finished(tmp_path)) == 4, process=process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "the same command resumes" in err
     assert "Traceback" not in err
     assert out == ""
@@ -72,7 +72,7 @@ def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     eventually((tmp_path / "results/tiny/lock.json").exists, process=process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=300)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "Traceback" not in err
     assert finished(tmp_path) == set()
 
@@ -88,3 +88,16 @@ def test_two_runs_on_one_directory(tmp_path: Path) -> None:
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=300)
     assert first.returncode == 130
+
+
+def test_an_interruption_of_an_exec_ends_with_the_same_status(tmp_path: Path) -> None:
+    """As of one that makes a dataclass: CPython would end `python -m` by SIGINT, though caught."""
+    (tmp_path / "program.py").write_text(
+        "import sys\n"
+        "from fairc.cli.failures import guarded\n"
+        "sys.exit(guarded(lambda: exec('raise KeyboardInterrupt')))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "program"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
