@@ -45,7 +45,9 @@ def tie_children_to_this_process() -> None:
     read_end, write_end = os.pipe()
     system_call(libc.unshare, CLONE_NEWPID)
     if os.fork() == 0:
-        os.close(write_end)
+        # Mininet's terminals were open here, too: a shell could outlive this program's end of it.
+        os.closerange(3, read_end)
+        os.closerange(read_end + 1, os.sysconf("SC_OPEN_MAX"))
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         os.read(read_end, 1)  # returns when the last copy of write_end has been closed

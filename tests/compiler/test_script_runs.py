@@ -218,6 +218,20 @@ def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
     assert "no_such_cca" in cell["notes"][0] and "no_such_cca" in run.stderr
 
 
+def test_a_shell_that_missed_its_hangup_ends_with_its_terminal(
+    script: Path, tmp_path: Path
+) -> None:
+    """Mininet sends each shell SIGHUP and waits for its end; a shell about to read loses it."""
+    text = script.read_text()
+    before, _, after = text.partition("def meanwhile(net):")
+    ignores = "def meanwhile(net):\n    net.get('c1').cmd(\"trap '' HUP\")"
+    script.write_text(f"{before}{ignores}\n\n\n{after[after.index('def main') :]}")
+    run = subprocess.run(
+        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> None:
     """As Mininet's users know it: a node's name, then a command; a node's name stands for its
     address.
