@@ -210,7 +210,7 @@ METRICS: Registry[MetricEntry] = Registry(
                 repeated=True,
             ),
             *WINDOW,
-            values=("fair",),
+            values=("competing", "fair"),
             need=_OTHERS,
             is_level=True,
             from_packets=frozenset({"share.fair"}),

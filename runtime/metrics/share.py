@@ -1,13 +1,18 @@
 """Share of a flow: its part of what several flows get, and what it gets of its fair share.
 
-    share      = B_k / sum over j of B_j
-    share.fair = 8 * W_k / (T * R_k)
+    share           = B_k / sum over j of B_j
+    share.competing = C_k / sum over j of C_j
+    share.fair      = 8 * W_k / (T * R_k)
 
 B: application bytes delivered while the cell is measured, from the end of the warm-up (or `from`)
 to the end of the cell (or `to`); a flow that is idle in some of this time has so much less. The sum
 is over the flows that are named; over all flows of the cell if one flow or none is. The shares of
 the flows of a sum add up to 1. A flow that got nothing has 0; where nobody got anything nobody has
-a share.
+a share. Of files that all arrive, `share` is the ratio of their sizes, however they shared the
+link.
+
+C: B in the time in which all flows of the sum are active: from the latest first data to the
+earliest end (measurement.md, rule 15).
 
 W: frame bytes at the bottleneck's exit while the flow is active in this time (as for `goodput`); T:
 that time. R: the flow's max-min fair rate on the wire, all flows of the cell competing in all of T,
@@ -36,16 +41,21 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.dsl.model.names import label_of
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.demand import demand_bps
 from fairc.runtime.measurement.paths import Paths, Place, max_min
 from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Sides, Value, declared, inactive, window
-from .sharing import on_several_paths
+from .sharing import competition, on_several_paths
+
+Flows = tuple[FlowRecord, ...]
 
 SHARE = declared("share", "of the bytes that the flows together got")
+COMPETING = declared(
+    "share.competing", "of the bytes that the flows got while all of them were active"
+)
 FAIR = declared("share.fair", "throughput over the max-min fair one")
 
 
@@ -141,7 +151,25 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             part = got[flow.name] / total if total else None
             values.append(SHARE.of(part, flow.name, "no flow got anything"))
         values.append(_fair(measurement, flow))
-    return tuple(values)
+    return (*values, *_competing(measurement, flows, rivals))
 
 
-METRIC = Metric("share", (SHARE, FAIR), compute, compare=compare)
+def _competing(measurement: Measurement, flows: Flows, rivals: Flows) -> Iterator[MetricValue]:
+    """Yield the share of each flow while all rivals are active."""
+    if len(rivals) < 2:
+        reason = "it is alone: nobody competes"
+        yield from (COMPETING.of(None, flow.name, reason) for flow in flows)
+        return
+    time = competition(rivals, SLOT_S, measurement.begin_s, measurement.until_s)
+    if isinstance(time, str):
+        yield from (COMPETING.of(None, flow.name, time) for flow in flows)
+        return
+    edges_s = np.array([time.begin_s, time.end_s])
+    got = {f.name: float(f.delivered_bytes(edges_s)[0]) for f in (*rivals, *flows)}
+    total = sum(got[rival.name] for rival in rivals)
+    for flow in flows:
+        part = got[flow.name] / total if total else None
+        yield COMPETING.of(part, flow.name, "no flow got anything")
+
+
+METRIC = Metric("share", (SHARE, COMPETING, FAIR), compute, compare=compare)

@@ -38,7 +38,7 @@ GRID: dict[str, tuple[Sequence[str], Sequence[Given], Sequence[Given]]] = {
         (NOTHING, ("every: 0.01",), ("every: 0.02",), ("every: 0.01", *LATE)),
     ),
     "share": (
-        ("share", "share.fair"),
+        ("share", "share.competing", "share.fair"),
         ((), ("a",), ("b",), ("a", "b"), ("b", "a"), ("a", "f")),
         (NOTHING, LATE),
     ),

@@ -65,6 +65,18 @@ def test_a_window_has_shares_of_its_own(tmp_path: Path) -> None:
     assert share(100.0, 101.0) == [None, None]
 
 
+def test_competing_flows_share_the_time_in_which_both_are_active(tmp_path: Path) -> None:
+    """First a alone, then two frames of a for each of b until b has all, then a alone."""
+    made = hand_made("a" * 100 + "aab" * 40 + "a" * 60)
+    found = results(load(made.cell, made.write(tmp_path)), "share")
+    share = {value.flow: value.value for value in found if value.metric == "share"}
+    competing = {value.flow: value.value for value in found if value.metric == "share.competing"}
+    assert share == pytest.approx({"a": 240 / 280, "b": 40 / 280}, abs=0.003)
+    assert competing == pytest.approx({"a": 2 / 3, "b": 1 / 3}, abs=0.01)
+    never = values(hand_made("a" * 40), tmp_path / "never", "share")
+    assert never["share.competing", "a"] is None
+
+
 def test_the_fair_share_of_greedy_flows_is_an_equal_one(tmp_path: Path) -> None:
     found = values(hand_made("aaaaaaaaab" * 40), tmp_path, "share")
     assert found["share.fair", "a"] == pytest.approx(1.8, rel=0.02)
