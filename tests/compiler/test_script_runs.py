@@ -77,8 +77,8 @@ def ids(script: Path) -> list[str]:
 
 MEANWHILE = """def meanwhile(net):
     s1 = net.get("s1")
-    established = "':1389 [0-9A-F:]* 01 '"  # 0x1389 is the flow's port, 5001
-    print(s1.cmd(f"until grep -q {established} /proc/net/tcp; do sleep 0.05; done; echo flows"))
+    accepted = "'^Tcp: ([-0-9]+ ){5}[1-9]'"  # PassiveOpens, which stays when the flow has ended
+    print(s1.cmd(f"until grep -qE {accepted} /proc/net/snmp; do sleep 0.05; done; echo flows"))
     print(s1.cmd("ping -c 1", net.get("c1").IP()))
 """
 
