@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -91,6 +92,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.examples)
         if item.path.relative_to(TESTS).parts[0] in IN_REAL_TIME:
             item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what a program said that failed or did not end: these exceptions do not."""
+    report = yield
+    error = call.excinfo and call.excinfo.value
+    if isinstance(error, subprocess.TimeoutExpired | subprocess.CalledProcessError):
+        for name, said in (("output", error.stdout), ("errors", error.stderr)):
+            text = said.decode(errors="replace") if isinstance(said, bytes) else said
+            if text:
+                report.sections.append((f"its {name}", text))
+    return report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -132,7 +132,7 @@ def test_it_comments_on_a_pull_request_or_on_the_commit(
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.handle_request)
+    thread = threading.Thread(target=server.handle_request, daemon=True)
     thread.start()
     (tmp_path / "comment.md").write_text("| a | b |\n" + "x" * 70_000)
     environment = {
@@ -152,7 +152,7 @@ def test_it_comments_on_a_pull_request_or_on_the_commit(
         capture_output=True,
         text=True,
     )
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     server.server_close()
     assert done.returncode == 0, done.stderr
     assert done.stdout == "there\n"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, results, started, table
 from representatives import few
-from waiting import eventually
+from waiting import ended, eventually
 
 from fairc.compiler.record import of_file, recorded
 from fairc.runtime.host.faults import EngineUnavailable
@@ -317,7 +317,7 @@ def test_processes_that_write_at_once(plan: Fairc) -> None:
         started("cell", "plan", "--index", indices) for indices in ("0", "0", "1,0", "1-5", "0,2-5")
     ]
     for process in processes:
-        _, err = process.communicate(timeout=300)
+        _, err = ended(process)
         assert process.returncode == 0, err
     assert len(results()) == CELLS
     assert list(Path("plan/results", cluster.WRITING).iterdir()) == []
@@ -331,7 +331,7 @@ def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None
     work = "fairc-cell-*/run/.partial/*.work"
     eventually(lambda: list(Path("scratch").glob(work)), process=process)
     process.send_signal(sent)
-    _, err = process.communicate(timeout=300)
+    _, err = ended(process)
     if sent == signal.SIGTERM:
         assert process.returncode == 130
         assert "the cell is not finished" in err and "Traceback" not in err

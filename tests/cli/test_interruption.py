@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import eventually
+from waiting import ended, eventually
 
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
@@ -37,7 +37,7 @@ def resume(folder: Path, kept: set[str]) -> None:
     """Run again; what was kept is not run again, and everything is there and whole."""
     stamps = {key: inode(folder, key) for key in kept}
     process = start(folder, "")
-    out, err = process.communicate(timeout=300)
+    out, err = ended(process, 300.0)  # with a report
     assert process.returncode == 0, err
     assert "6 cells: 6 valid" in out
     assert f"{6 - len(kept)} cells to run; {len(kept)} already done" in err.replace(
@@ -56,7 +56,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     process = start(tmp_path, "hang:3")  # four cells end, two never do
     eventually(lambda: len(finished(tmp_path)) == 4, process=process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
+    out, err = ended(process)
     assert process.returncode == 130, err
     assert "the same command resumes" in err
     assert "Traceback" not in err
@@ -71,7 +71,7 @@ def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     process = start(tmp_path, "hang:1")
     eventually((tmp_path / "results/tiny/lock.json").exists, process=process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
+    _, err = ended(process)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert finished(tmp_path) == set()
@@ -82,11 +82,11 @@ def test_two_runs_on_one_directory(tmp_path: Path) -> None:
     first = start(tmp_path, "hang:1")
     eventually((tmp_path / "results/tiny/lock.json").exists, process=first)
     second = start(tmp_path, "")
-    _, err = second.communicate(timeout=300)
+    _, err = ended(second)
     assert second.returncode == 2
     assert f"another fairc (process {first.pid})" in err
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=300)
+    ended(first)
     assert first.returncode == 130
 
 
@@ -97,7 +97,7 @@ def test_an_interruption_of_an_exec_ends_with_the_same_status(tmp_path: Path) ->
         "from fairc.cli.failures import guarded\n"
         "sys.exit(guarded(lambda: exec('raise KeyboardInterrupt')))\n"
     )
-    ended = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "program"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

@@ -10,10 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 from docker import errors
+from netns import hold, inside
+from waiting import eventually
 
 from fairc.cli.clean import remove_containers
 from fairc.compiler import Cell
@@ -70,8 +73,10 @@ class Runner:
                 if thing["Labels"][leftovers.LABEL].startswith(f"{self.mark}@"):
                     yield f"{kind} {thing['Id']}"
         for pid in marked(self.mark):
-            if alive(pid):
-                yield f"process {pid} {Path(f'/proc/{pid}/cmdline').read_text()}"
+            with suppress(OSError):  # it has just ended
+                command = Path(f"/proc/{pid}/cmdline").read_text()
+                if alive(pid):
+                    yield f"process {pid} {command}"
 
 
 def left(runners: Sequence[Runner], client: Client) -> list[str]:
@@ -79,36 +84,37 @@ def left(runners: Sequence[Runner], client: Client) -> list[str]:
     return [what for runner in runners for what in runner.left(client)]
 
 
-def eventually(nothing: Callable[[], list[str]]) -> None:
+def gone(remaining: Callable[[], list[str]]) -> None:
     """Wait until a list is empty."""
     give_up = time.monotonic() + PATIENCE_S
-    while found := nothing():
+    while found := remaining():
         assert time.monotonic() < give_up, found
         time.sleep(0.1)
 
 
-def holders(client: Client, runner: Runner) -> set[str]:
-    """Return what holds the containers of a run: network namespaces, and processes of the
-    engine.
+def holders(client: Client, runner: Runner, held: ExitStack) -> tuple[set[str], set[int]]:
+    """Return what holds the containers of a run: their names in commands of the engine, and network
+    namespaces, which are open as long as `held`.
     """
-    found = set()
+    names, namespaces = set(), set()
     for container in client.api.containers(filters={"label": leftovers.LABEL}):
         if container["Labels"][leftovers.LABEL].startswith(f"{runner.mark}@"):
-            found.add(container["Id"])
+            names.add(container["Id"])
             try:
                 pid = client.api.inspect_container(container["Id"])["State"]["Pid"]
-                found.add(str(Path(f"/proc/{pid}/ns/net").readlink()))
+                if pid:
+                    namespaces.add(namespace := hold(pid))
+                    held.callback(os.close, namespace)
             except (errors.NotFound, OSError):
                 continue  # it has just ended
-    return found
+    return names, namespaces
 
 
-def held() -> str:
-    """Return the network namespaces that processes are in, and the commands of all processes."""
+def commands() -> str:
+    """Return the commands of all processes."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            found.append(str((process / "ns/net").readlink()))
             found.append((process / "cmdline").read_text(errors="replace"))
         except OSError:
             continue  # it has just ended
@@ -118,16 +124,27 @@ def held() -> str:
 def test_runs_that_are_killed_at_random_moments(client: Client, cell: Cell, tmp_path: Path) -> None:
     moments = random.Random(6)
     volumes = client.api.volumes()["Volumes"]
-    held_by_any: set[str] = set()
-    for number in range(ROUNDS):
-        runners = [Runner(cell, tmp_path / f"{number}-{other}") for other in range(AT_ONCE)]
-        for runner in runners:
-            time.sleep(moments.uniform(0, LONGEST_S / AT_ONCE))
-            held_by_any |= holders(client, runner)
-            runner.kill()
-        eventually(partial(left, runners, client))
-    assert len(held_by_any) > ROUNDS, "some were killed while their containers ran"
-    eventually(lambda: [name for name in held_by_any if name in held()])
+    names, namespaces = set[str](), set[int]()
+    with ExitStack() as held:
+
+        def look(runner: Runner) -> bool:
+            commanded, entered = holders(client, runner, held)
+            names.update(commanded)
+            namespaces.update(entered)
+            return bool(commanded) or runner.process.poll() is not None
+
+        for number in range(ROUNDS):
+            runners = [Runner(cell, tmp_path / f"{number}-{other}") for other in range(AT_ONCE)]
+            for runner in runners:
+                time.sleep(moments.uniform(0, LONGEST_S / AT_ONCE))
+                look(runner)
+                if runner is runners[-1]:  # on a busy machine none may have come so far
+                    eventually(partial(look, runner))
+                runner.kill()
+            gone(partial(left, runners, client))
+        assert len(names) + len(namespaces) > ROUNDS, "some were killed as their containers ran"
+        gone(lambda: [name for name in names if name in commands()])
+        gone(lambda: [f"process {pid}" for pid in inside(namespaces)])
     assert client.api.volumes()["Volumes"] == volumes
 
 
@@ -140,23 +157,26 @@ def test_what_nobody_could_remove_is_found_by_its_label(
         return [thing for thing in runner.left(client) if not thing.startswith("process")]
 
     # More than the one that is being made: the Docker engine takes that back when its client goes.
-    while len(made()) < 3:
-        time.sleep(0.02)
+    eventually(lambda: len(made()) >= 3)
+    runner.process.send_signal(signal.SIGSTOP)  # or it may end before the other one has begun
     living = Runner(cell, tmp_path / "living")
     try:
         for pid in [*marked(runner.mark)]:
             os.kill(pid, signal.SIGKILL)
         runner.kill()
-        time.sleep(0.5)  # what the Docker engine was making is there now
-        left = made()
+        left = list[str]()
+        time.sleep(0.5)
+        while (found := made()) != left:  # what the Docker engine was making comes later
+            left = found
+            time.sleep(1.0)
         assert left
         removed = remove_containers()
         assert len(removed) >= len(left) and not list(runner.left(client))
-        living.process.communicate(timeout=60)
+        living.process.communicate(timeout=PATIENCE_S)
         assert living.process.returncode == 0, "a run whose owner lives goes on"
     finally:
         living.kill()
-    eventually(lambda: list(living.left(client)))
+    gone(lambda: list(living.left(client)))
 
 
 def test_whose_a_label_is() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from split_connection import Split
+from waiting import eventually
 
 from fairc.compiler import binary
 
@@ -24,6 +25,7 @@ PATIENCE_S, GRACE_S = 100.0, 5.0
 
 Event = dict[str, Any]
 Run = tuple[list[Event], list[Event]]
+Started = tuple[subprocess.Popen[bytes], Path]
 
 OPTIONS = {
     "initial_window_packets": 10,
@@ -74,14 +76,15 @@ def program() -> Path:
 @pytest.fixture
 def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """A function that runs a server and a client to their ends and returns both's events."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[subprocess.Popen[bytes]] = []
 
-    def start(prefix: tuple[str, ...], role: str, description: Event) -> subprocess.Popen[str]:
+    def start(prefix: tuple[str, ...], role: str, description: Event) -> Started:
         program_and_role = (*prefix, str(program), role)
         command = [*program_and_role, "--epoch-ns", str(epoch_ns), json.dumps(description)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-        started.append(process)
-        return process
+        said = tmp_path / f"{len(started)}.ndjson"  # nobody reads a pipe while the client runs
+        with said.open("wb") as output:
+            started.append(subprocess.Popen(command, stdout=output, cwd=tmp_path))
+        return started[-1], said
 
     def run(
         workload: Event,
@@ -111,39 +114,45 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
             asking["poll_every_ns"] = EVERY_NS
             if workload["kind"] != "onoff":
                 serving["packet_bytes"] = asking["packet_bytes"] = 1500
-            client = start(prefix, "udp-client", asking)
+            client, asked = start(prefix, "udp-client", asking)
             _wait_for_sockets(client, range(common["port"], common["port"] + connections))
-            server, listening = start(prefix, "udp-server", serving), ""
+            server, served = start(prefix, "udp-server", serving)
         else:
-            server = start(prefix, f"{transport}-server", serving)
-            assert server.stdout is not None
-            listening = server.stdout.readline()
-            client = start(prefix, f"{transport}-client", asking)
-        client_text, _ = client.communicate(timeout=PATIENCE_S)
+            server, served = start(prefix, f"{transport}-server", serving)
+            eventually(lambda: served.read_text().endswith("\n") or server.poll() is not None)
+            client, asked = start(prefix, f"{transport}-client", asking)
+        _end(client, asked)
         if workload["kind"] == "requests":
             server.terminate()
         try:
-            server_text, _ = server.communicate(timeout=GRACE_S)
+            server.wait(GRACE_S)
         except subprocess.TimeoutExpired:  # it did not hear its last client, and cells end it, too
             server.terminate()
-            server_text, _ = server.communicate(timeout=GRACE_S)
+            _end(server, served)
+        server_text, client_text = served.read_text(), asked.read_text()
         assert (server.returncode, client.returncode) == (0, 0), server_text + client_text
-        return _events(listening + server_text), _events(client_text)
+        return _events(server_text), _events(client_text)
 
     epoch_ns = time.time_ns()
     yield run
     for process in started:
         process.kill()
         process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+
+
+def _end(process: subprocess.Popen[bytes], said: Path) -> None:
+    """Wait for a program's end; where that does not come, what it said is the reason."""
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"it did not end: {said.read_text()}") from None
 
 
 def _events(text: str) -> list[Event]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def _wait_for_sockets(client: subprocess.Popen[str], ports: range) -> None:
+def _wait_for_sockets(client: subprocess.Popen[bytes], ports: range) -> None:
     """Wait until a client over UDP has its sockets: nobody tells a server that it is there."""
     wanted = {f"{port:04X}" for port in ports}
     limit = time.monotonic() + PATIENCE_S

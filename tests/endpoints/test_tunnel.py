@@ -37,7 +37,7 @@ import json, socket, sys
 frames = [bytes.fromhex(each) for each in json.load(sys.stdin)]
 link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
 link.bind(("router", 0))
-link.settimeout(0.3)
+link.settimeout(3.0)
 found = []
 for frame in frames:
     link.send(frame)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
+from waiting import eventually
 
 pytestmark = pytest.mark.skipif(bool(LACKS), reason=LACKS)
 HERE = "--host-resolver-rules=MAP web.fairc 127.0.0.1"
@@ -109,9 +110,8 @@ def test_chromium_loads_the_graph(program: Path, tmp_path: Path, protocol: str) 
             [*command, json.dumps(description(port))], stdout=output, cwd=tmp_path
         )
     try:
-        while "listening" not in events.read_text():
-            assert server.poll() is None
-            time.sleep(0.01)
+        eventually(lambda: "listening" in events.read_text() or server.poll() is not None)
+        assert server.poll() is None
         spki = (tmp_path / "web.spki").read_text()
         flags = {
             "h1": ["--disable-quic", "--disable-http2"],
@@ -121,7 +121,7 @@ def test_chromium_loads_the_graph(program: Path, tmp_path: Path, protocol: str) 
         seen = load(tmp_path / "profile", spki, port, flags)
     finally:
         server.terminate()
-        assert server.wait() == 0
+        assert server.wait(60) == 0
 
     answers = [json.loads(line) for line in events.read_text().splitlines()]
     asked = Counter(event["path"] for event in answers if event["event"] == "request")

@@ -12,9 +12,8 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +22,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from specs import only_cell_of
+from waiting import eventually
 
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
@@ -301,23 +301,26 @@ def test_the_umask_of_root_keeps_no_machine_from_its_files(tmp_path: Path, umask
 
 def _machine(programs: int) -> tuple[int, list[int]]:
     """Return the kernel of the machine that this process runs, and its guest's programs, once there
-    are so many.
+    are so many and one of them has computed for a second: none of the boot's does.
     """
-    until, before = time.monotonic() + 60, set[int]()
-    while time.monotonic() < until:
-        names = {}
-        for pid in bounds.family(os.getpid()):
-            try:
-                names[pid] = Path(f"/proc/{pid}/comm").read_text().strip()
-            except OSError:
-                continue
-        kernels = [pid for pid, name in names.items() if name == "kernel"]
-        stubs = [pid for pid, name in names.items() if name == "uml-userspace"]
-        if kernels and len(stubs) >= programs and before == {*stubs}:  # none of the boot's
-            return kernels[0], stubs
-        before = {*stubs}
-        time.sleep(0.5)
-    raise AssertionError("the machine does not start")
+    before = dict[int, float]()
+
+    def found() -> tuple[int, list[int]] | None:
+        nonlocal before
+        kernels, stubs = list[int](), dict[int, float]()
+        for pid, fields in bounds.family(os.getpid()).items():
+            with suppress(OSError):  # it has just ended
+                name = Path(f"/proc/{pid}/comm").read_text().strip()
+                if name == "kernel":
+                    kernels.append(pid)
+                elif name == "uml-userspace":
+                    stubs[pid] = bounds.processor_s({pid: fields})
+        if stubs.keys() != before.keys():
+            before = stubs
+        computed = any(stubs[pid] - before[pid] >= 1.0 for pid in stubs)
+        return (kernels[0], [*stubs]) if kernels and len(stubs) >= programs and computed else None
+
+    return eventually(found)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from madecell import made_cell
+from waiting import eventually
 
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
@@ -111,8 +112,14 @@ def test_a_long_wait_for_a_report_is_told_once(monkeypatch: pytest.MonkeyPatch) 
     told: list[str] = []
     with another_process("for_report(print)") as process:
         assert process.stdin is not None
-        threading.Timer(0.5, process.stdin.close).start()
-        with cores.for_report(lambda: told.append("waiting")):
+        frees = threading.Timer(0.5, process.stdin.close)
+
+        def tell() -> None:
+            told.append("waiting")
+            if len(told) == 1:
+                frees.start()
+
+        with cores.for_report(tell):
             assert told == ["waiting"]
     with cores.for_report(lambda: told.append("again")):
         assert told == ["waiting"]
@@ -132,7 +139,8 @@ def test_a_long_wait_for_cores_is_told_once(
         ]
         for thread in threads:
             thread.start()
-        time.sleep(0.5)
+        eventually(lambda: told)
+        time.sleep(0.5)  # the other one has waited as long
         waits.close()
         for thread in threads:
             thread.join()
@@ -149,13 +157,16 @@ def test_a_process_that_was_killed_holds_nothing() -> None:
 
 def test_nobody_waits_for_a_process_that_is_stopped() -> None:
     with another_process() as process:
+        stat = Path(f"/proc/{process.pid}/stat")
+
+        def stopped() -> bool:
+            return stat.read_text().rpartition(")")[2].split()[0] == "T"
+
         process.send_signal(signal.SIGSTOP)
-        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-            time.sleep(0.01)
+        eventually(stopped)
         assert free()
         process.send_signal(signal.SIGCONT)
-        while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
-            time.sleep(0.01)
+        eventually(lambda: not stopped())
         assert not free()
 
 

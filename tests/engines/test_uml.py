@@ -33,7 +33,6 @@ from fairc.runtime.vm import image, initramfs, recipe
 
 ROOT = Path(__file__).parents[2]
 KERNEL_ARGUMENT = b"\0mem="
-PATIENCE_S = 300.0  # with a machine that has much else to do
 
 # Random loss and seeded starts: whatever is random in a cell takes part in the comparison.
 SPEC = """fexp 1
@@ -334,15 +333,14 @@ def test_killed_at_any_moment_nothing_stays(tmp_path: Path) -> None:
     def guest_runs() -> bool:
         return any(KERNEL_ARGUMENT in arguments(pid) for pid in bounds.family(process.pid))
 
-    eventually(guest_runs, PATIENCE_S, process)
+    eventually(guest_runs, process=process)
     family = {pid: arguments(pid) for pid in bounds.family(process.pid)}
     process.kill()
     process.communicate()
     eventually(
         lambda: (
             not marked() and not any(has and arguments(pid) == has for pid, has in family.items())
-        ),
-        PATIENCE_S,
+        )
     )
 
 

@@ -43,7 +43,15 @@ class Client(LanguageClient):
         """Open a text; return what is published first."""
         item = lsp.TextDocumentItem(URI, "fexp", 1, text)
         self.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        return list((await self.found.get()).diagnostics)
+        return await self.published(1)
+
+    async def published(self, version: int) -> list[lsp.Diagnostic]:
+        """Return what is published next of a version of the text; what the compiler says of an
+        earlier one may come between.
+        """
+        while (found := await self.found.get()).version != version:
+            continue
+        return list(found.diagnostics)
 
     async def type(self, text: str, version: int) -> list[lsp.Diagnostic]:
         """Replace the text; return what is published first."""
@@ -53,7 +61,7 @@ class Client(LanguageClient):
                 [lsp.TextDocumentContentChangeWholeDocument(text)],
             )
         )
-        return list((await self.found.get()).diagnostics)
+        return await self.published(version)
 
     async def labels(self, text: str, version: int) -> list[str]:
         """Replace the text, where `|` is the cursor; return the labels of what is offered there."""
@@ -117,7 +125,7 @@ def test_diagnostics_and_hints(talk: Talk) -> None:
         assert found.range.start == place(wrong, wrong.index("cubik"))
         assert found.range.end == place(wrong, wrong.index("cubik") + 5)
         assert await client.type(TEXT, 3) == []
-        await client.found.get()  # the compiler has looked at it, too
+        await client.published(3)  # the compiler has looked at it, too
         whole = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
         hints = await client.text_document_inlay_hint_async(lsp.InlayHintParams(DOCUMENT, whole))
         assert hints is not None

@@ -1,12 +1,13 @@
-"""A network namespace of a test's own, whose loopback has the MTU of Ethernet."""
+"""Network namespaces: a test's own, whose loopback has the MTU of Ethernet; and who is in one."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +29,23 @@ def namespace(name: str) -> Iterator[tuple[str, ...]]:
         yield inside
     finally:
         subprocess.run([IP, "netns", "delete", name], check=True)
+
+
+def hold(pid: int) -> int:
+    """Return an open file of the namespace that a process is in. Raises OSError.
+
+    While it is open the kernel gives the namespace's number to no other one; it is the lowest that
+    is free, so another test may have it at once.
+    """
+    return os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+
+
+def inside(held: Iterable[int]) -> set[int]:
+    """Return the processes that are in any of these namespaces, which `hold` has opened."""
+    numbers = {os.fstat(descriptor).st_ino for descriptor in held}
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            if (process / "ns/net").stat().st_ino in numbers:
+                found.add(int(process.name))
+    return found

@@ -5,14 +5,16 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
+LIMIT_S = 120.0
 
 
 def eventually(
-    condition: Callable[[], T],
-    limit_s: float = 120.0,
+    condition: Callable[[], T | None],
+    limit_s: float = LIMIT_S,
     process: subprocess.Popen[str] | None = None,
 ) -> T:
     """Return what a condition says as soon as that is something.
@@ -26,9 +28,26 @@ def eventually(
         if not ended and time.monotonic() < until:
             time.sleep(0.02)
             continue
-        said = ""
-        if process is not None:
-            process.kill()
-            said = " ".join(text for text in process.communicate() if text)
+        said = "" if process is None else _last_words(process)
         raise AssertionError(f"it ended before: {said}" if ended else f"it never happened: {said}")
     return found
+
+
+def ended(process: subprocess.Popen[str], limit_s: float = LIMIT_S) -> tuple[str, str]:
+    """Wait for the end of a process; return what it printed, and its errors.
+
+    process: with its streams in pipes. When it does not end, it is killed, and what it said is the
+    reason.
+    """
+    try:
+        return process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"it did not end: {_last_words(process)}") from None
+
+
+def _last_words(process: subprocess.Popen[str]) -> str:
+    """Kill a process and return what it said; what it has started may still hold its streams."""
+    process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        return " ".join(text for text in process.communicate(timeout=10) if text)
+    return "its streams are still open"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import eventually
 
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import supervisor
@@ -116,16 +117,21 @@ def test_a_restore_that_hangs_is_ended_from_another_thread(tmp_path: Path) -> No
     """QEMU accepts, and answers nothing; Ctrl-C ends it, and with it the wait."""
     code = (
         "import socket,time; s=socket.socket(socket.AF_UNIX); s.bind('monitor'); s.listen();"
-        " c=s.accept(); time.sleep(1000)"
+        " c=s.accept(); open('accepted', 'w'); time.sleep(1000)"
     )
     group = supervisor.Group()
+
+    def end() -> None:
+        try:
+            eventually((tmp_path / "accepted").exists)
+        finally:
+            group.end()
+
     with group.start([sys.executable, "-c", code], cwd=tmp_path):
-        while not (tmp_path / "monitor").exists():
-            pass
-        ender = threading.Timer(0.2, group.end)
+        ender = threading.Thread(target=end)
         ender.start()
         with pytest.raises(OSError, match=r"ended|reset|refused|Broken pipe"):
-            qemu.Monitor(tmp_path / "monitor", 600.0)
+            qemu.Monitor(tmp_path / "monitor", 120.0)
         ender.join()
     with group.start(["sleep", "1000"]) as late:  # after the end nothing runs any more
         assert late.wait(10) != 0

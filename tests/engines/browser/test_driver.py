@@ -109,7 +109,10 @@ def drive(
 def run(
     folder: Path, port: int, page: list[dict[str, Any]], *protocols: str, timeout_s: float = 60.0
 ) -> subprocess.CompletedProcess[str]:
-    """Run the driver to its end."""
+    """Run the driver to its end; what an earlier run has left or asked for is gone."""
+    Handler.asked.clear()
+    for left in folder.glob("web.load-*"):
+        left.unlink()
     if not (folder / "web.spki").exists():
         shutil.copyfile(HERE / "web.spki", folder / "web.spki")
     job = {
@@ -138,8 +141,6 @@ WHOLE = objects(("/", len(PAGE)), ("/child", len(SCRIPT)))
 def test_loads_are_timed_and_every_one_has_a_connection_of_its_own(
     tmp_path: Path, port: int
 ) -> None:
-    Handler.asked.clear()
-
     first, second, done = drive(tmp_path, port, WHOLE, "h1", "h1")
 
     for number, load in enumerate((first, second), 1):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import docker_daemon
 import pytest
 from specs import only_cell_of
 
@@ -108,11 +109,17 @@ ENGINES: dict[str, Callable[[], Subject]] = {
 
 
 @pytest.fixture(params=ENGINES)
-def subject(request: pytest.FixtureRequest) -> Subject:
-    """Return each engine in turn."""
+def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
+    """Return each engine in turn.
+
+    Tests of other processes with the Docker engine wait: some take all addresses there are.
+    """
     if request.param == "docker":
         request.getfixturevalue("docker_engine")
-    return ENGINES[request.param]()
+        with docker_daemon.turn():
+            yield docker()
+    else:
+        yield ENGINES[request.param]()
 
 
 @pytest.fixture
