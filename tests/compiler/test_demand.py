@@ -132,8 +132,10 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
         ("flow a { cca = reno  workload = video(900kbit/s, 70s) }", ["short-duration"]),
         # 6 MB at the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s.
         (
-            "flow a { cca = reno  workload = file(6MB) }"
-            "flow b { over = udp  rate = 100kbit/s  workload = bulk }",
+            (
+                "flow a { cca = reno  workload = file(6MB) }"
+                "flow b { over = udp  rate = 100kbit/s  workload = bulk }"
+            ),
             [],
         ),
         (
