@@ -208,8 +208,8 @@ def _described(interface: Interface) -> str:
 def _rtts(scenes: Iterable[Cell]) -> str:
     """Describe the base round trips of all paths of flows."""
     flows = [flow for scene in scenes for flow in scene.flows]
-    paths = [each for flow in flows for each in (flow, *flow.subflows)]
-    rtts = sorted({each.base_rtt_ns for each in paths})
+    further = [one.base_rtt_ns for flow in flows for one in flow.subflows]
+    rtts = sorted({*further, *(flow.base_rtt_ns for flow in flows)})
     low, high = quantity(rtts[0] / 1e9, "s"), quantity(rtts[-1] / 1e9, "s")
     return low if len(rtts) == 1 else f"{low} to {high}"
 
