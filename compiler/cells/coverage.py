@@ -33,6 +33,7 @@ class MetricCoverage:
             if METRICS[request.name].lacks and (request.label, request.sessions) not in unasked
             for value in request.values or (request.name,)
         }
+        self._defined: dict[str, tuple[str, ...]] = {}  # of their other values, those that exist
         self._open = [
             request
             for request in requests
@@ -50,6 +51,10 @@ class MetricCoverage:
                 continue
             if why := lacks(value.partition(".")[2], named):
                 self._lacking[key] = request, value, why
+                others = METRICS[request.name].values[1:]
+                self._defined[request.label] = tuple(
+                    f"{request.name}.{each}" for each in others if not lacks(each, named)
+                )
             else:
                 del self._lacking[key]
 
@@ -80,13 +85,16 @@ class MetricCoverage:
                 lacking.setdefault(request.label, {})[value] = why
         for label, reasons in lacking.items():
             names = " and ".join(f"`{value}`" for value in reasons)
+            others = ", ".join(f"`{value}`" for value in self._defined[label][:4])
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"{names} {'has' if len(reasons) == 1 else 'have'} no value in any"
                 " configuration",
                 span=self._places[label],
                 notes=tuple(dict.fromkeys(reasons.values())),
-                help="leave it out, or give it other flows",
+                help=f"leave it out, give it other flows, or ask for {others}"
+                if others
+                else "leave it out, or give it other flows",
                 severity=Severity.WARNING,
             )
 

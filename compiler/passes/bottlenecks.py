@@ -1,22 +1,24 @@
 """Bottlenecks: where data can wait, and be dropped.
 
 The bottleneck of a flow is the slowest egress of its path as the cell begins. There are others: a
-link as slow as that one, one that changes, and one that several flows fill together. Nothing waits
-for long in a queue to which data come more slowly than it sends; but a queue that the file names is
-there to be seen, and may drop what comes at once behind jitter, or too little of it, or by an AQM
-for which a single packet of a slow link lasts too long.
+link that changes, one that several flows fill together, and one that is no faster than the link in
+front of it. Behind a single link of the same rate, though, a frame waits for the rest of a larger
+one at most: packets come no closer together than they leave, unless their delay varies. Nothing
+waits for long in a queue to which data come more slowly than it sends; but a queue that the file
+names is there to be seen, and may drop what comes at once behind jitter, or too little of it, or by
+an AQM for which a single packet of a slow link lasts too long.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fairc.cell.frames import SMALLEST_FRAME_BYTES
 from fairc.cell.framing import Framing
 
-from .dynamics import least_bps, most_bps
+from .dynamics import is_steady, least_bps, most_bps, most_loss
 from .routing import RoutedPath, Traffic, headers
 from .wiring import Egress, Wiring
 
@@ -31,6 +33,7 @@ def find_bottlenecks(wiring: Wiring, traffic: Traffic) -> dict[Egress, None]:
     first = {end for pair in wiring.network.proxies for end in pair.ends}
     first |= {node for node, kind in wiring.kinds.items() if kind == "host"}
     coming: dict[Egress, _Arrivals] = {}
+    ways = [way for path in paths for way in (path.data, path.acks)]
     for path in paths:
         added = headers(path.data, wiring)
         for number, egress in enumerate(path.data):
@@ -42,8 +45,31 @@ def find_bottlenecks(wiring: Wiring, traffic: Traffic) -> dict[Egress, None]:
         egress
         for egress, arrivals in coming.items()
         if egress.way.queue.span != egress.way.span  # a default queue has that of its direction
-        or arrivals.most_bps >= least_bps(egress.way)
+        or arrivals.most_bps > least_bps(egress.way)
+        or (arrivals.most_bps == least_bps(egress.way) and not _is_idle(egress, ways))
     )
+
+
+def _is_idle(egress: Egress, ways: Iterable[Sequence[Egress]]) -> bool:
+    """Return whether a link as fast as what is in front of it has nothing to show: all packets come
+    from one link, as far apart as they left it, and it neither changes nor loses any.
+    """
+    links: set[Egress] = set()
+    for way in ways:
+        if egress in way:
+            end = way.index(egress)
+            last = max((n for n in range(end) if way[n].rate_bps), default=None)
+            if last is None or not all(_keeps_gaps(each) for each in way[last : end + 1]):
+                return False
+            links.add(way[last])
+    return len(links) == 1 and not most_loss(egress.way)
+
+
+def _keeps_gaps(egress: Egress) -> bool:
+    """Return whether packets keep their distances: there is one rate, and one delay."""
+    way = egress.way
+    whole = way.transmit == "frames" and way.medium is None and way.impairment.repair is None
+    return whole and is_steady(way)
 
 
 def _before(path: RoutedPath, number: int, first: set[str]) -> list[tuple[int, Egress]]:

@@ -131,11 +131,13 @@ def _failure_ns(wiring: Wiring, path: RoutedPath) -> int:
 
 
 def _name(wiring: Wiring, path: RoutedPath, paths: Sequence[RoutedPath]) -> str:
-    """Return the name of a path: the neighbour of its client, of its server, or both: what
-    tells it from the others.
+    """Return the name of a path: the neighbour of its client or of its server, whichever tells it
+    from all others, or both.
     """
-    ends = [end for end in ("client", "server") if len({getattr(p, end) for p in paths}) > 1]
-    return "-".join(_neighbour(wiring, getattr(path, end)) for end in ends)
+    for end in ("client", "server"):
+        if len({_neighbour(wiring, getattr(each, end)) for each in paths}) == len(paths):
+            return _neighbour(wiring, getattr(path, end))
+    return "-".join(_neighbour(wiring, end) for end in (path.client, path.server))
 
 
 def _neighbour(wiring: Wiring, egress: Egress) -> str:

@@ -97,6 +97,7 @@ def _transmitter(
         return "hop"
     counts_packets = queue is not None and queue.is_drop_tail and queue.limit_packets is not None
     is_router = wiring.kinds[egress.node] == "router"
-    if is_router and counts_packets and is_steady(way) and not is_bottleneck:
+    is_captured = is_bottleneck or way.impairment.repair is not None
+    if is_router and counts_packets and is_steady(way) and not is_captured:
         return "here"
     return "below"

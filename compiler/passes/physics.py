@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import math
+from collections import defaultdict
 from collections.abc import Mapping
 
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES
@@ -31,7 +32,9 @@ def warn(
     report: Report,
 ) -> None:
     """Report durations that are too short, rates that are too high, windows that are too small."""
-    sharing = Counter(path.bottleneck for _, path in traffic)
+    sharing: dict[Egress | None, list[tuple[Flow, RoutedPath]]] = defaultdict(list)
+    for flow, path in traffic:
+        sharing[path.bottleneck].append((flow, path))
     for flow, path in traffic:
         if path.bottleneck is None:
             continue
@@ -55,7 +58,7 @@ def warn(
 
 
 def _warn_short(
-    report: Report, duration_ns: int, flow: Flow, path: RoutedPath, sharing: int
+    report: Report, duration_ns: int, flow: Flow, path: RoutedPath, sharing: Traffic
 ) -> None:
     """Report a duration that ends a flow before it can have done its work."""
     lasts_ns = duration_ns - (flow.start_ns or 0)
@@ -72,18 +75,34 @@ def _warn_short(
         )
         return
     own_ns = flow.workload.own_time_ns(flow, path)
-    moving_ns = (total or 0) * 8 * 10**9 * sharing // path.rate_bps
+    bits = (total or 0) * 8 * 10**9
+    moving_ns = bits * len(sharing) // path.rate_bps
+    if lasts_ns < moving_ns:
+        moving_ns = round(bits / _share_bps(flow, path, sharing))
     if lasts_ns < max(moving_ns, own_ns):
-        what, share = flow.workload.noun, path.rate_bps / sharing / 1e6
+        what = flow.workload.noun
         report.warn(
             "short-duration",
             f"the duration is too short for the {what} of `{flow.label}`",
             flow.span,
-            f"{total} bytes at {share:g} Mbit/s take {moving_ns / 1e9:.1f} s"
+            f"{total} bytes at {bits / moving_ns / 1e6:.3g} Mbit/s take {moving_ns / 1e9:.1f} s"
             if moving_ns >= own_ns
             else f"by itself it takes {own_ns / 1e9:g} s",
             f"increase the duration, or reduce the {what}",
         )
+
+
+def _share_bps(flow: Flow, path: RoutedPath, sharing: Traffic) -> float:
+    """Return a flow's max-min fair share of its bottleneck, bit/s: flows that offer less than an
+    equal share get what they offer.
+    """
+    left_bps, number = float(path.rate_bps), len(sharing)
+    others = (_offered_bps(each, its) for each, its in sharing if each is not flow)
+    for offered_bps in sorted(others, key=lambda bps: bps or math.inf):
+        if not 0 < offered_bps < left_bps / number:
+            break
+        left_bps, number = left_bps - offered_bps, number - 1
+    return left_bps / number
 
 
 def _warn_late(report: Report, scenario: Scenario) -> None:

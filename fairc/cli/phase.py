@@ -60,3 +60,5 @@ def phase_lines(found: Findings | None) -> Iterator[str]:
         yield f"  phase-sensitive: {result.what}: {result.text}"
     if len(sensitive) > SHOWN:
         yield f"  and {len(sensitive) - SHOWN} more: see the report"
+    if open_:
+        yield f"  undecided, for example: {open_[0].what}: {open_[0].text}"

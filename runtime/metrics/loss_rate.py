@@ -9,7 +9,7 @@ queue dropped (never seen to leave), there or further on. X: packets that left t
 and that no later one dropped; L: those that were never delivered, lost at random behind any of
 them. Bottlenecks are all links of its paths where data can wait (rule 2), so drops at those of
 other flows count as well. Only packets after the warm-up count, and not those still in flight when
-the capture ended.
+the capture ended; what waits in a `fifo` then is not lost, and counts in E.
 
 Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rule 14.
 """
@@ -56,7 +56,9 @@ def _counted(measurement: Measurement, one: Passage) -> _Counted:
     queue = one.queue
     left = one.left & measurement.counts(queue.left_s) & ~queue.behind.pending
     entered = one.entered & measurement.counts(queue.seconds(queue.entered))
-    entered &= ~queue.through.pending
+    planned = queue.interface.queue
+    if planned is None or not planned.is_drop_tail:  # it may still drop what waits
+        entered &= ~queue.through.pending
     return _Counted(
         came=int(entered.sum()),
         dropped=int((entered & queue.through.lost).sum()),

@@ -2,9 +2,10 @@
 
     delay(p) = t_exit(p) - t_entry(p)
 
-over the packets p of the flow's data direction that left the queue after the warm-up. Entry is the
-arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link,
-so serialisation and propagation are not included. Where the queue dropped some of several identical
+over the packets p of the flow's data direction that left the queue after the warm-up, those
+included that waited in it at the cell's end and left while it drained. Entry is the arrival at the
+bottleneck's router, exit the moment at which the queue hands the packet to the link, so
+serialisation and propagation are not included. Where the queue dropped some of several identical
 packets, all of them are left out, unless the order of packets or the limit of a `fifo` says which
 ones were dropped. Percentiles interpolate linearly. The curve `distribution`
 has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps

@@ -146,8 +146,14 @@ def _bottlenecks(scene: Cell) -> dict[str, Interface]:
     return {"/".join(place): interface for place, interface in places if interface.bottleneck}
 
 
-def _losses(scene: Cell) -> float:
-    return max((impairment.loss for impairment in _impairments(scene)), default=0.0)
+def _losses(scenes: Iterable[Cell]) -> str:
+    """Describe the random losses of links that lose packets; empty: there are none."""
+    each = [{found.loss for found in _impairments(scene) if found.loss} for scene in scenes]
+    losses = sorted(set().union(*(of or {0.0} for of in each)))
+    if losses[-1] == 0:
+        return ""
+    low, high = (quantity(loss * 100, "%") for loss in (losses[0], losses[-1]))
+    return f"random loss {low}" if low == high else f"random loss {low} to {high}"
 
 
 def _impairments(scene: Cell) -> list[Impairment]:
@@ -187,9 +193,8 @@ def _network(scene: Cell) -> str:
             each = [f"{name} ({of})" for name, of in zip(names, described.values(), strict=True)]
             link = f"{len(several)} bottlenecks, {listed(each)},"
         parts.remove(_queue(queue))
-    loss = _losses(scene)
-    if loss:
-        parts.append(f"random loss {quantity(loss * 100, '%')}{_in_bursts(scene)}")
+    if loss := _losses([scene]):
+        parts.append(f"{loss}{_in_bursts(scene)}")
     parts += _traits([scene])
     return f"{link} with {listed([p for p in parts if p])}"
 
@@ -201,7 +206,10 @@ def _described(interface: Interface) -> str:
 
 
 def _rtts(scenes: Iterable[Cell]) -> str:
-    rtts = sorted({f.base_rtt_ns for s in scenes for f in s.flows})
+    """Describe the base round trips of all paths of flows."""
+    flows = [flow for scene in scenes for flow in scene.flows]
+    further = [one.base_rtt_ns for flow in flows for one in flow.subflows]
+    rtts = sorted({*further, *(flow.base_rtt_ns for flow in flows)})
     low, high = quantity(rtts[0] / 1e9, "s"), quantity(rtts[-1] / 1e9, "s")
     return low if len(rtts) == 1 else f"{low} to {high}"
 
@@ -222,11 +230,7 @@ def _ranges(scenes: list[Cell]) -> str:
     parts = [f"a base RTT of {_rtts(scenes)}"]
     queues = list(dict.fromkeys(_queue(i.queue) for i in every))
     parts += queues if len(queues) == 1 else [f"{len(queues)} different queues"]
-    losses = sorted({_losses(s) for s in scenes})
-    if losses[-1]:
-        low, high = (quantity(p * 100, "%") for p in (losses[0], losses[-1]))
-        parts.append(f"random loss {low}" if low == high else f"random loss {low} to {high}")
-    parts.append(_transmission(scenes))
+    parts += [_losses(scenes), _transmission(scenes)]
     parts += _traits(scenes)
     return f"{text} with {listed([p for p in parts if p])}"
 

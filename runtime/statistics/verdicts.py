@@ -150,9 +150,11 @@ def _judged(comparison: Comparison, test: Test, compared: int) -> Comparison:
     if comparison.p_holm < LEVEL:
         kind, lead = "different", "different"
     elif test.p < LEVEL:
+        most = math.ceil(LEVEL / test.least_p) - 1  # that its clearest outcome would decide
+        why = "" if compared <= most else f": so few values decide {most} at most, add repetitions"
         kind, lead = (
             "undecided",
-            f"not decided: significant alone, not among {compared} comparisons",
+            f"not decided: significant alone, not among {compared} comparisons{why}",
         )
     else:
         kind, lead = "same", "no difference found"

@@ -11,7 +11,8 @@ loss        random losses; drops where there should be none
 order       the queue's order, copies, and packets that overtake others
 buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN
-captures    complete (else no check of packets is done), consistent; no super-packets
+captures    complete (else no check of packets is done), consistent, long enough; no
+            super-packets
 counters    a cell without captures: what its verdict rests on
 endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
@@ -27,7 +28,7 @@ from __future__ import annotations
 from fairc.runtime.measurement import Measurement
 
 from .buffers import buffer
-from .captures import captures, frame_sizes, incomplete
+from .captures import captures, frame_sizes, incomplete, unfinished
 from .counters import counters
 from .delay import base_rtt, random_delay
 from .endpoints import (
@@ -84,6 +85,7 @@ CHECKS: tuple[Check, ...] = (
     buffer,
     other_drops,
     captures,
+    unfinished,
     counters,
     ways,
     frame_sizes,

@@ -16,6 +16,9 @@ from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding, or_busy, see
 
+UNFINISHED_SHARE = 0.01
+"""The share of a queue's packets that may wait when the captures end, unflagged."""
+
 
 def incomplete(measurement: Measurement) -> Iterator[Finding]:
     """Rule 14: every capture has all packets that passed it."""
@@ -67,6 +70,26 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
                 f"{queue.name} counted {counted} drops, the captures show {missing}: packets were"
                 f" dropped between the captures but not by the queue, or a capture is incomplete;"
                 f" {see('qdisc-after.json')}",
+            )
+
+
+def unfinished(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 14: the captures last until the queues are empty, so that every packet has its delay.
+
+    They end when what a queue holds has had the time to leave it at the link's first rate, 10 s at
+    most.
+    """
+    for queue in measurement.seen_queues:
+        ours = of_flows(measurement, queue, queue.entered)
+        ours &= queue.seconds(queue.entered) < measurement.ended_s
+        waiting = int((ours & queue.through.pending).sum())
+        if waiting > UNFINISHED_SHARE * ours.sum():
+            yield Finding(
+                "flagged",
+                f"{waiting} of {ours.sum()} packets still waited at {queue.name} when the captures"
+                " ended: their delays are missing, and they are the longest; give the flows a"
+                " `stop` before the end of the cell, so that the queue can drain, or a smaller"
+                " queue",
             )
 
 

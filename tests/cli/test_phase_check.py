@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from fairc.cli.phase import phase_lines
 from fairc.runtime.compare.comparison import Side
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
@@ -109,6 +111,15 @@ def test_a_result_that_changes_is_named(
     assert {result.metric for result in sensitive} == {metric}
     assert any(words in result.text for result in sensitive)
     assert "rate = 1Mbit/s, flow = a" in " ".join(result.what for result in sensitive)
+
+
+def test_the_first_undecided_result_says_why(checked: Fairc) -> None:
+    found = phase.findings(Path("one"))
+    assert found is not None
+    assert not any("undecided," in line for line in phase_lines(found))
+    first = replace(found.results[0], verdict="cannot tell", text="too few values")
+    lines = [*phase_lines(replace(found, results=(first, *found.results[1:])))]
+    assert lines[-1] == f"  undecided, for example: {first.what}: too few values"
 
 
 def test_values_that_chance_spreads_are_no_phases(checked: Fairc) -> None:

@@ -166,3 +166,55 @@ def test_alone_a_flow_keeps_the_bottlenecks_on_its_path() -> None:
     alone = {c.flows[0].name: c for c in compilation_of(text).cells() if c.baseline}
     queues = {name: {c.queue[0] for c in cell.captures} for name, cell in alone.items()}
     assert queues == {"long": {"r-1", "r-2"}, "first": {"r-1"}, "second": {"r-2"}}
+
+
+@pytest.mark.parametrize(
+    ("feeding", "own", "flows", "expected"),
+    [
+        ("", "", "", {"near>m"}),
+        # Packets come together behind a varying delay, and behind whatever releases several.
+        ("jitter = 2ms", "", "", {"near>m", "m>far"}),
+        ("at 1s { delay = 5ms }", "", "", {"near>m", "m>far"}),
+        ("loss = 1%  repair = arq(tries: 2, delay: 5ms)", "", "", {"near>m", "m>far"}),
+        ("transmit = bucket", "", "", {"near>m", "m>far"}),
+        ("release = batch(size: 8pkt)", "", "", {"near>m", "m>far"}),
+        # It loses packets, or becomes slower.
+        ("", "loss = 1%", "", {"near>m", "m>far"}),
+        ("", "at 1s { rate = 5Mbit/s }", "", {"near>m", "m>far"}),
+        # Acks of an upload join the data; without them only what came over the first link does.
+        ("", "", "flow up { from = client  to = third  cca = cubic  workload = bulk }", "both"),
+        ("", "", "flow up { from = client  to = server  cca = cubic  workload = bulk }", "up"),
+    ],
+)
+def test_nothing_waits_behind_a_link_of_the_same_rate(
+    feeding: str, own: str, flows: str, expected: set[str] | str
+) -> None:
+    declared = f"""topology row {{
+  node server, client, third
+  router near, m, far
+  link server -- near, m -- third, far -- client {{ rate = 100Mbit/s }}
+  link near -> m {{ rate = 10Mbit/s  delay = 10ms  {feeding} }}
+  link m -> far {{ rate = 10Mbit/s  delay = 10ms  {own} }}
+  link near <- m, m <- far {{ rate = 10Mbit/s  delay = 10ms }}
+}}
+"""
+    found = bottlenecks(cell_of("row", ONE + "\n" + flows, declared))
+    if expected == "both":
+        expected = {"near>m", "m>far", "far>m"}
+    elif expected == "up":
+        expected = {"near>m", "far>m"}
+    assert found == expected
+
+
+def test_the_paths_of_multipath_tcp_have_a_bottleneck_each() -> None:
+    """Also where each is two links of one rate."""
+    declared = """topology phone {
+  node server, client
+  router core, wifi, mobile
+  link server -- core { rate = 1Gbit/s }
+  link core -- wifi, wifi -- client { rate = 5Mbit/s  delay = 5ms }
+  link core -- mobile, mobile -- client { rate = 5Mbit/s  delay = 20ms }
+}
+"""
+    flow = "flow f { over = mptcp  cca = cubic  workload = bulk }"
+    assert bottlenecks(cell_of("phone", flow, declared)) == {"core>wifi", "core>mobile"}

@@ -130,6 +130,18 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
         ("flow a { cca = reno  workload = video(900kbit/s, 30s) }", []),
         ("flow a { cca = reno  workload = video(1.1Mbit/s, 30s) }", ["video-too-fast"]),
         ("flow a { cca = reno  workload = video(900kbit/s, 70s) }", ["short-duration"]),
+        # 6 MB at the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s.
+        (
+            (
+                "flow a { cca = reno  workload = file(6MB) }"
+                "flow b { over = udp  rate = 100kbit/s  workload = bulk }"
+            ),
+            [],
+        ),
+        (
+            "flow a { cca = reno  workload = file(6MB) }  flow b { cca = reno  workload = bulk }",
+            ["short-duration"],
+        ),
         # BDP: 1 Mbit/s x 50 ms / 8 = 6250 bytes
         ("flow a { cca = reno  window = 6250B  workload = bulk }", []),
         ("flow a { cca = reno  window = 6249B  workload = bulk }", ["window-below-bdp"]),

@@ -170,6 +170,37 @@ def test_what_no_capture_shows_where_the_senders_own_link_is_the_slowest(
     )
 
 
+@pytest.mark.parametrize(
+    ("topology", "measure", "help"),
+    [
+        (
+            "access(rate: 1Mbit/s, policer: token_bucket(rate: 500kbit/s, burst: 20kB))",
+            "policing",
+            (
+                "leave it out, give it other flows, or ask for `policing.loss`, `policing.drops`,"
+                " `policing.small_window`"
+            ),
+        ),
+        (
+            "access(rate: 1Mbit/s)",
+            "policing.level",
+            "leave it out, give it other flows, or ask for",
+        ),
+        ("bottleneck(rate: 1Mbit/s)", "goodput.user", "leave it out, or give it other flows"),
+    ],
+)
+def test_the_values_that_a_metric_does_have_are_named(
+    topology: str, measure: str, help: str
+) -> None:
+    text = TEXT.format(flows=BULK, measure=measure)
+    text = text.replace("bottleneck(rate: 1Mbit/s, rtt: 50ms)", topology)
+    compilation = compilation_of(text)
+    list(compilation.cells())
+    (found,) = (d for d in compilation.diagnostics if d.code == "nothing-to-measure")
+    assert found.help is not None
+    assert found.help.startswith(help)
+
+
 LOT = """fexp 1
 experiment lot {{
   topology = chain(hops: 2)

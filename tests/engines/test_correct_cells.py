@@ -130,6 +130,21 @@ experiment repaired {
   measure  = [throughput]
 }
 """
+LAST_HOP = """fexp 1
+experiment last_hop {
+  topology {
+    node server, client
+    router a, b
+    link server -- a { rate = 1Gbit/s }
+    link a -- b { rate = 5Mbit/s  delay = 10ms }
+    link b -> client { rate = 40Mbit/s  delay = 1ms  loss = 20%  repair = arq(tries: 2, delay: 3ms) }
+    link client -> b { rate = 20Mbit/s  delay = 1ms }
+  }
+  flow q { over = quic  cca = cubic  workload = bulk }
+  duration = 3s
+  measure  = [throughput]
+}
+"""
 # TCP's packets overtake each other in front of fq, which must not sort them again.
 OVERTAKEN = """fexp 1
 experiment overtaken {
@@ -247,6 +262,18 @@ def test_a_loss_that_changes_on_a_link_that_repairs_it(engine: Engine, tmp_path:
     """What was given up, or sent again, before a change holds back what is sent after it."""
     for measured in run(engine, REPAIRED, tmp_path):
         assert measured.flows[0].queue.behind.lost.any()
+
+
+def test_a_fast_link_that_repairs_its_losses(engine: Engine, tmp_path: Path) -> None:
+    """Nothing waits in front of it, but its packets are captured: when each begins to be sent."""
+    (measured,) = run(engine, LAST_HOP, tmp_path)
+    (last,) = (queue for queue in measured.queues if queue.place[0] == "b")
+    assert not last.interface.bottleneck
+    took_ms = 1e3 * (last.seconds(last.delivered)[last.behind.found] - last.left_s)
+    large = (last.behind.found >= 0) & (last.left.frame_bytes > 1400)
+    alone = took_ms[large] - 8 * last.left.frame_bytes[large] / 40e3
+    assert np.percentile(alone, 50) == pytest.approx(1.0, abs=1e-3)
+    assert np.percentile(alone, 99) > 4.0 - 1e-3
 
 
 def test_fq_leaves_what_came_out_of_order_as_it_came(engine: Engine, tmp_path: Path) -> None:

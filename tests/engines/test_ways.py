@@ -22,8 +22,8 @@ ROUTERS = """topology {
     node server, client
     router a, b, up, low
     link server -- a, b -- client { rate = 1Gbit/s }
-    link a -- up, up -- b { rate = 10Mbit/s  delay = 5ms }
-    link a -- low, low -- b { rate = 10Mbit/s  delay = LOWms }
+    link a -- up, up -- b { rate = 10Mbit/s  delay = 5ms  queue = fifo(1000pkt) }
+    link a -- low, low -- b { rate = 10Mbit/s  delay = LOWms  queue = fifo(1000pkt) }
   }"""
 PINNED = """fexp 1
 experiment pinned {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judged import edit, verdict
-from madeartefacts import Made, crowded, lossy
+from madeartefacts import Made, crowded, cut_short, lossy
 from madecell import FULL, MS, made_cell
 from madepackets import steady, through_queue
 
@@ -17,6 +17,7 @@ from fairc.compiler.plan import Cell, Change, Impairment
 from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.mechanisms.queues.fq.cell import Fq
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.validity import judge
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.losses import LossCount, pooled
 from fairc.runtime.validity.service import backlogged_rate, changes
@@ -100,6 +101,17 @@ def test_the_tokens_of_an_idle_shaper_do_not_count(tmp_path: Path) -> None:
     pair_ms = FULL * 8 / 1e3
     assert slowest_bps == pytest.approx(1e6 * pair_ms / (pair_ms + 1), rel=0.01)
     assert fastest_bps == pytest.approx(1e6 * pair_ms / (pair_ms - 1), rel=0.01)
+
+
+def test_a_queue_that_has_not_drained_is_flagged(tmp_path: Path) -> None:
+    """One in a hundred packets may still wait when the captures end."""
+    made = crowded()
+    for waiting, expected in ((3, "valid"), (6, "flagged")):
+        folder = cut_short(made, waiting, tmp_path / str(waiting))
+        found, reasons = judge(load(made.cell, folder))
+        assert found == expected, reasons
+    (reason,) = reasons
+    assert reason.startswith(f"6 of {len(made.packets)} packets still waited at r1/r1-eth2 when")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from computed import results, values
 from hypothesis import given
 from hypothesis import strategies as st
-from madeartefacts import RATE_BPS, Made, crowded, hand_made, lossy
+from madeartefacts import RATE_BPS, Made, crowded, cut_short, hand_made, lossy
 from madecell import FULL, MS, PAYLOAD, Transport, made_cell
 from madepackets import Passed, Sent
 
@@ -236,6 +236,17 @@ def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
     assert found["loss_rate.random", "a"] == pytest.approx(random)
     assert found["loss_rate.total", "a"] == pytest.approx(1 - (1 - queue) * (1 - random))
     assert found["loss_rate.random", "b"] == 0
+
+
+def test_what_waits_in_a_fifo_when_the_captures_end_is_not_lost(tmp_path: Path) -> None:
+    made = crowded()
+    dropped = sum(p.left_ns is None and p.sent.flow == 0 for p in made.packets)
+    came = sum(p.sent.flow == 0 for p in made.packets)
+    folder = cut_short(made, 9, tmp_path)
+    found = METRICS["loss_rate"].compute(
+        load(made.cell, folder), MetricRequest(name="loss_rate", sessions=("a",))
+    )
+    assert found[0].value == pytest.approx(dropped / came)
 
 
 def two_bottlenecks() -> Cell:

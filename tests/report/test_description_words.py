@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from specs import only_cell_of
+
 from fairc.compiler import plan
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.formatting import quantity
-from fairc.runtime.report.description import _TRAITS
+from fairc.runtime.report.description import _TRAITS, _network, _ranges
 
 
 def sentence(part: plan.Workload) -> str:
@@ -57,3 +60,39 @@ def test_a_link_that_goes_down_has_outages_and_no_losses_that_change() -> None:
         changes = (plan.Change(at_ns=5, impairment=down), plan.Change(at_ns=9, impairment=after))
         link = plan.Interface(name="e", address="10.0.0.1/30", impairment=up, changes=changes)
         assert [text for text, has in _TRAITS.items() if has(link)] == traits
+
+
+TWO_PATHS = """fexp 1
+experiment two {{
+  topology {{
+    node server, client
+    router core, wifi, mobile
+    link server -- core {{ rate = 1Gbit/s }}
+    link core -- wifi {{ rate = 8Mbit/s  delay = 10ms  {wifi} }}
+    link core -- mobile {{ rate = 2Mbit/s  delay = 40ms  {mobile} }}
+    link wifi -- client, mobile -- client {{ rate = 1Gbit/s }}
+  }}
+  flow f {{ over = mptcp  cca = cubic  workload = bulk }}
+  duration = 10s
+  measure  = [goodput]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wifi", "mobile", "losses"),
+    [
+        ("loss = 0.5%", "loss = 1%", ", random loss 0.5 % to 1 %"),
+        ("", "loss = 1%", ", random loss 1 %"),
+        ("", "", ""),
+    ],
+)
+def test_every_path_and_every_loss_is_in_the_description(
+    wifi: str, mobile: str, losses: str
+) -> None:
+    """Of Multipath TCP, both round trips; of links that lose packets, all shares."""
+    cell = only_cell_of(TWO_PATHS.format(wifi=wifi, mobile=mobile))
+    for text in (_network(cell), _ranges([cell])):
+        assert "a base RTT of 20 ms to 80 ms" in text
+        assert losses.strip(", ") in text
+        assert ("loss" in text) == bool(losses)

@@ -261,6 +261,22 @@ def crowded(**options: Any) -> Made:
     return Made(cell, through_queue(cell, packets), 4_300 * MS)
 
 
+def cut_short(made: Made, waiting: int, folder: Path) -> Path:
+    """Write a cell whose captures end while so many packets wait in the queue; return the folder."""
+    went = [n for n, p in enumerate(made.packets) if p.left_ns is not None][-waiting:]
+    packets = [
+        replace(p, left_ns=None, delivered_ns=None) if n in went else p
+        for n, p in enumerate(made.packets)
+    ]
+    Made(made.cell, packets, made.ended_ns).write(folder)
+    file = folder / "qdisc-after.json"
+    counters = json.loads(file.read_text())
+    for row in counters["r1"]:
+        row.update(drops=row["drops"] - waiting, qlen=waiting)
+    write_json(file, counters)
+    return folder
+
+
 def lossy(loss: float, every: int, **options: Any) -> Made:
     """As `crowded`, with each every-th packet of flow a lost behind the queue."""
     made = crowded(loss=loss, **options)
