@@ -46,6 +46,7 @@ from .links import (
     TRANSMITTER_PACKETS,
     Impairment,
     Interface,
+    Shaper,
     change_lines,
     egress_lines,
     ingress_lines,
@@ -65,7 +66,7 @@ PROCESSING_NS = 10_000
 [0, 10 us].
 """
 
-MAX_DRAIN_NS = 10_000_000_000
+MAX_DRAIN_NS = 60_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
 PROXY_LEAD_NS = 1_000_000_000  # with proxies, the queues' counters are read in it
@@ -469,8 +470,21 @@ def _drain_ns(cell: Cell, at: _Lookup) -> int:
     for each in at.interfaces.values():
         if each.bottleneck and each.queue and each.shaper:
             limit_bits = 8 * queue_bytes(each.queue, each.frame_bytes)
-            waiting_ns = max(waiting_ns, limit_bits * 10**9 // each.shaper.rate_bps)
+            rate_bps = _last_bps(each, each.shaper, cell.duration_ns)
+            waiting_ns = max(waiting_ns, limit_bits * 10**9 // rate_bps)
     return min(MAX_DRAIN_NS, 100_000_000 + 2 * _longest_rtt_ns(cell) + waiting_ns)
+
+
+def _last_bps(interface: Interface, shaper: Shaper, duration_ns: int | None) -> int:
+    """Return the rate at which a queue drains, bit/s: that at the cell's end, none changes later.
+
+    A cell without a duration ends when its data have arrived: the first rate.
+    """
+    rates = [shaper.rate_bps]
+    for change in interface.changes:
+        if change.rate_bps and duration_ns is not None and change.at_ns <= duration_ns:
+            rates.append(change.rate_bps)
+    return rates[-1]
 
 
 def _refuse(made: Document) -> None:

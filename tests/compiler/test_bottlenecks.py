@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from specs import compilation_of, only_cell_of
 
+from fairc.cell.expansion import MAX_DRAIN_NS, expand
 from fairc.compiler import Cell
 
 FILE = """fexp 1
@@ -218,3 +219,23 @@ def test_the_paths_of_multipath_tcp_have_a_bottleneck_each() -> None:
 """
     flow = "flow f { over = mptcp  cca = cubic  workload = bulk }"
     assert bottlenecks(cell_of("phone", flow, declared)) == {"core>wifi", "core>mobile"}
+
+
+@pytest.mark.parametrize(
+    "changed, drains_s",
+    [
+        ("", 2.14),
+        ("at 2s { rate = 1Mbit/s }", 20.14),
+        ("at 2s { rate = 1Mbit/s }  at 4s { rate = 20Mbit/s }", 1.14),
+        ("at 6s { rate = 1Mbit/s }", 2.14),  # after the end: never
+        ("at 2s { rate = 0.1Mbit/s }", MAX_DRAIN_NS / 1e9),
+    ],
+)
+def test_captures_last_until_a_full_queue_has_left_at_the_last_rate(
+    changed: str, drains_s: float
+) -> None:
+    cell = cell_of(
+        "bottleneck(rate: 10Mbit/s, rtt: 20ms, queue: fifo(2s))"
+        f" with {{ link left -> right {{ {changed} }} }}"
+    )
+    assert expand(cell)["drain_ns"] / 1e9 == pytest.approx(drains_s, rel=0.01)
