@@ -23,6 +23,7 @@ from .summary import restore
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
     from typing import Any
 
     from mininet.net import Mininet
@@ -131,6 +132,12 @@ def run(
         begun.wait()
         meanwhile(net)
 
+    def give_up(number: int, frame: FrameType | None) -> None:
+        # A shell that runs a command takes no other, so Mininet cannot stop it.
+        for host in net.hosts:
+            os.killpg(host.shell.pid, signal.SIGKILL)
+        os._exit(128 + number)
+
     thread = threading.Thread(target=beside, daemon=True)
     thread.start()  # the kernel makes none after the next line
     tie_children_to_this_process()
@@ -138,6 +145,7 @@ def run(
     enter(outdir)
     status = conduct(made, lambda: MininetNodes(net), place, begun.set)
     if begun.is_set():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, give_up)
         thread.join()
     return status

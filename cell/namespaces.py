@@ -42,7 +42,7 @@ def tie_children_to_this_process() -> None:
 
     When that one ends the kernel kills all others, even if this program was killed by SIGKILL.
     """
-    read_end, write_end = os.pipe()
+    read_end, _write_end = os.pipe()
     system_call(libc.unshare, CLONE_NEWPID)
     if os.fork() == 0:
         # Mininet's terminals were open here, too: a shell could outlive this program's end of it.

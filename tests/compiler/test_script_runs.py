@@ -230,6 +230,23 @@ def test_a_shell_that_missed_its_hangup_ends_with_its_terminal(
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_commands_that_do_not_end_are_stopped_with_the_program(
+    script: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    before, _, after = script.read_text().partition("def meanwhile(net):")
+    endless = "def meanwhile(net):\n    net.get('s1').cmd('while :; do sleep 1; done')"
+    script.write_text(f"{before}{endless}\n\n\n{after[after.index('def main') :]}")
+    program = subprocess.Popen([PYTHON, script, out])
+    eventually(lambda: (out / "cell.json").exists())
+    shells = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+    assert shells
+    program.send_signal(number)
+    assert program.wait(timeout=60) == 128 + number
+    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in shells))
+
+
 def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> None:
     """As Mininet's users know it: a node's name, then a command; a node's name stands for its
     address.
