@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import metric_of
+from fairc.dsl.model.names import statement_of
 from fairc.runtime.formatting import counted
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
@@ -112,11 +113,10 @@ def _as_declared(
     results: Results, configuration: Configuration, numbers: list[Entry]
 ) -> list[Entry]:
     """Return one number for all flows that one statement declares, in place of each."""
-    statements = results.run.statements
-    declared = results.groups(numbers[0].measure.metric, results.run.crowds_above(1))
+    declared = results.groups(numbers[0].measure.metric, above=1)
     groups: dict[Measure, list[Entry]] = {}
     for e in numbers:
-        flow = statements.get(e.measure.flow or "", e.measure.flow)
+        flow = e.measure.flow and statement_of(e.measure.flow)
         groups.setdefault(e.measure._replace(flow=flow), []).append(e)
     return [
         members[0]
@@ -280,10 +280,10 @@ def _axes(run: Run) -> list[_Axis]:
 
 def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
     """Yield the candidates for the figure of a sweep, the best first."""
-    run, crowds = subject.run, subject.crowds
-    axes = _axes(run)
+    run, axes = subject.run, _axes(subject.run)
     measures = subject.results.select(first.metric)
     named = {m.flow or "" for m in measures}
+    crowds = subject.crowds(named)
     flows = len({crowds.get(f, run.origins.get(f, (f, ""))[0]) for f in named})
     loads = len({m.load for m in measures})
     if axes and len(run.configurations) <= MAX_TILES:

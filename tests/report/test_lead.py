@@ -252,7 +252,7 @@ def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fairness.F", None, "1")
     results = SimpleNamespace(select=lambda _: (measure,))
-    of = SimpleNamespace(run=run, results=results, crowds={})
+    of = SimpleNamespace(run=run, results=results, crowds=lambda flows: {})
     first = next(_candidates(cast(Any, of), measure))
     assert (first.kind, first.options["x"], first.options["y"]) == ("heatmap", "loss", "latency")
     assert set(cast(Any, first.options["facet"])) == {"n", "tcps"}
