@@ -249,6 +249,7 @@ def entries(
 ) -> tuple[Entry, ...]:
     """Return the printed summaries of one configuration; a measure it lacks is left out."""
     found = []
+    own = {formula.name for formula in run.plan.formulas}
     for measure in measures:
         group = results.group(measure, configuration)
         if not (group.values or group.omitted.reasons or group.numbers):
@@ -262,6 +263,7 @@ def entries(
             _chance(results, measure, configuration),
             group.omitted.text(measure.metric),
             group.moving,
+            group.times if measure.metric in own else "",
         )
         if presentation(measure.metric).has_sides:
             shown = replace(shown, aside=dominance(group.median, group.used, run.sessions))
@@ -338,8 +340,10 @@ def _unequal(
     run: Run, results: Results, metric: str, configuration: Configuration
 ) -> Mapping[str, Time]:
     """Return the times of the flows of a configuration that have a value of a metric, where they
-    are not the same.
+    are not the same; none for a metric of the file's own, which has a remark (`Group.times`).
     """
+    if any(formula.name == metric for formula in run.plan.formulas):
+        return {}
     flows = {m.flow for m in results.select(metric) if results.group(m, configuration).numbers}
     return run.measured.unequal_times(metric, configuration.id, {f for f in flows if f})
 
