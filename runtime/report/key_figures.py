@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.names import statement_of
-from fairc.runtime.formatting import counted
+from fairc.runtime.formatting import counted, listed
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
@@ -46,11 +46,12 @@ MIN_FILLED = 0.6
 @dataclass(frozen=True, slots=True)
 class Tile:
     """The numbers of one configuration; heading: its swept values, empty where it is the only
-    one.
+    one. others: the numbers that only the first table has, as text, or empty.
     """
 
     heading: str
     numbers: tuple[Entry, ...]
+    others: str = ""
 
 
 def leading(results: Results) -> Measure | None:
@@ -83,9 +84,11 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
             numbers = _as_declared(results, group.configuration, numbers)
         if numbers:
             label = group.configuration.label if group.configuration.bindings else ""
-            # The fourth of four would be missed; of two configurations there is room for it.
-            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1 and len(found.groups) < MAX_TILES)
-            shown.append(Tile(label, tuple(numbers[:most])))
+            # The fourth of four would be missed, and there is room for it.
+            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1)
+            shown.append(
+                Tile(label, tuple(numbers[:most]), listed([e.what for e in numbers[most:]]))
+            )
     return tuple(shown)
 
 
