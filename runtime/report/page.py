@@ -258,6 +258,7 @@ def _environment(*, html: bool) -> Any:
     )
     environment.filters["code"] = _code
     environment.filters["breaks"] = _breaks
+    environment.filters["softly"] = lambda text: _BREAKS.sub("\N{ZERO WIDTH SPACE}", text)
     environment.filters["md"] = escape_markdown
     environment.filters["fence"] = _fence
     return environment
