@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from requested_figures import subject_of
 
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.expressions import Selection
 from fairc.dsl.model.names import statement_of
 from fairc.runtime.repetitions.crowds import MOST_FLOWS, crowds
 from fairc.runtime.repetitions.samples import samples
@@ -16,6 +19,7 @@ from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.figures.chart import Axis, Chart, Panel
 from fairc.runtime.report.figures.marks import Line
+from fairc.runtime.report.figures.query import load
 from fairc.runtime.report.figures.style import paper_style
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
@@ -108,6 +112,19 @@ def test_flows_that_are_chosen_by_name_keep_it(report: _Report) -> None:
     )
     assert {row["by"]["flow"] for row in rows} == chosen
     assert not any("flows" in row for row in rows)
+
+
+def test_a_figure_names_flows_that_it_chooses(make_run: Maker) -> None:
+    flows = ("heavy", *(f"q[{i}]" for i in range(1, MOST_FLOWS + 2)))
+    subject = subject_of(make_run(flows=flows, fairness=False, repeat=1, duration_s=1.0))
+
+    def named(where: Selection | None) -> set[str]:
+        request = FigureRequest(kind="line", metric=GOODPUT, where=where)
+        return {sample.keys["flow"] for sample in load(subject, request).samples}
+
+    assert named(None) == {"heavy", "q"}
+    chosen = Selection(text="flow == q[2]", names=("flow",), rows=(("q[2]",),))
+    assert named(chosen) == {"q[2]"}
 
 
 @pytest.mark.parametrize(
