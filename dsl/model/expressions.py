@@ -204,6 +204,34 @@ def values_in(expression: Expression) -> tuple[CellValue, ...]:
     return tuple(node for node in nodes(expression) if isinstance(node, CellValue))
 
 
+def sums(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
+    """Yield the leaves of each sum in an expression, and each leaf by itself: it may be a sum, too.
+
+    What is subtracted from one number is a sum; `a - b` is none.
+    """
+    for node in nodes(expression):
+        if isinstance(node, CellValue | Statistic):
+            yield (node,)
+        elif isinstance(node, Operation) and node.operator in ("+", "-"):
+            sides: dict[bool, list[Expression]] = {True: [], False: []}
+            for place, part in enumerate(node.of):
+                is_added = node.operator == "+" or place == 0
+                sides[is_added != _is_negative(part)].append(part)
+            for parts in sides.values():
+                if len(parts) > 1:
+                    every = (each for part in parts for each in nodes(part))
+                    yield tuple(e for e in every if isinstance(e, CellValue | Statistic))
+
+
+def _is_negative(part: Expression) -> bool:
+    """Whether a part has a negative factor."""
+    return (
+        isinstance(part, Operation)
+        and part.operator == "*"
+        and sum(isinstance(of, float | int) and of < 0 for of in part.of) % 2 == 1
+    )
+
+
 def evaluate(
     expression: Expression, bindings: Mapping[str, str], value_of: Callable[[Leaf], float]
 ) -> float:

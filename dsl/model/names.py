@@ -91,6 +91,19 @@ def names_of(label: str) -> frozenset[str]:
     return frozenset((label, own, base(own)))
 
 
+def statement_of(label: str) -> str:
+    """Return the name of all flows of a statement, of a flow's label in tables: of all that differ
+    from it in their index, or of a user's flow in their user.
+
+    >>> [statement_of(label) for label in ("bulk", "q[3]", "heavy-1", "web[2]-1")]
+    ['bulk', 'q', 'heavy', 'web[2]']
+    """
+    if label.endswith("]"):
+        return base(label)
+    name, _, user = label.rpartition("-")
+    return name if name and user.isdecimal() else label
+
+
 def label_of(flow: Named) -> str:
     """Return a flow's name in the language: `f[2]`; of a user's flow `heavy-1`, `web[2]-1`."""
     if not flow.declared or flow.name == flow.declared:

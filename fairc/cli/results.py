@@ -239,7 +239,7 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
 
 def _key(row: Row, key: str) -> str:
     """Return a name of a row; of many flows as one, with their number."""
-    several = f" ({row['flows']} flows)" if key == FLOW and "flows" in row else ""
+    several = f" ({counted(row['flows'], 'flow')})" if key == FLOW and "flows" in row else ""
     return f"{row['by'][key] or ''}{several}"
 
 

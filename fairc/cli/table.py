@@ -200,4 +200,4 @@ FORMS: dict[str, Callable[[Sequence[Row]], Iterator[str]]] = {
     "md": as_markdown,
 }
 FOR_PEOPLE = ("text", "md")
-"""The forms in which many flows of one index are one row."""
+"""The forms in which many flows of one statement are one row."""

@@ -252,8 +252,10 @@ def _sides(unit: ClaimUnit, names: Sequence[str], values: Values) -> tuple[Side,
 
 def _remark(values: Values, units: Iterable[ClaimUnit], found: Quantity) -> str:
     """Say what biases a quantity or its interval; empty if nothing does."""
+    units = [*units]
     of_terms = (values.remark(term) for unit in units for term in unit.terms)
-    return "; ".join(merged(filter(None, (*of_terms, found.estimate.remark))))
+    of_units = map(values.times, units)
+    return "; ".join(merged(filter(None, (*of_terms, *of_units, found.estimate.remark))))
 
 
 def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
@@ -280,7 +282,8 @@ def _trend(
         if why or isinstance(known, str)
         else trends.of_trend(unit, known, level, common=common, repeated=repeats)
     )
-    remarks = (found.remark, *merged(values.remark(term) for term in unit.terms))
+    of_terms = merged(values.remark(term) for term in unit.terms)
+    remarks = (found.remark, *of_terms, values.times(unit))
     return Unit(
         where,
         found.verdict,

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from fairc.compiler.plan import Statistic
+from fairc.compiler.plan import ClaimUnit, Statistic
+from fairc.runtime.repetitions import times
 from fairc.runtime.repetitions.reading import Measurements, UnknownName
+from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, samples
 
 Bounds = Mapping[int, tuple[float, float]]
@@ -40,6 +42,7 @@ class Values:
     def __init__(self, measured: Measurements, terms: Iterable[Statistic]) -> None:
         """Read them. Raises TableError when the tables cannot be read."""
         metrics = {term.metric for term in terms}
+        self._measured = measured
         self._of_metric = {metric: _by_cells(measured, metric) for metric in metrics}
         self._units = {metric: _unit(measured, metric) for metric in metrics}
 
@@ -86,6 +89,11 @@ class Values:
         """Say what the values of a term leave out; empty if nothing."""
         group = self._group(term)
         return group.remark if isinstance(group, Group) else ""
+
+    def times(self, unit: ClaimUnit) -> str:
+        """Say that an expression adds up rates of flows over different times; empty if not."""
+        found = self._measured.times_of_sums(unit.expression).values()
+        return "; ".join(merged(map(times.sentence, found)))
 
     def _group(self, term: Statistic) -> Group | str | None:
         return chosen(term, self._of_metric[term.metric].get(term.cells, {}))

@@ -1,29 +1,43 @@
 """Many flows of one statement, shown as one: by the mean of theirs in each cell.
 
+This is the one rule for tables, the report, its numbers in large type and its figures: flows of a
+statement (of one index, or of one group of users) are shown as one where a cell has more than
+MOST_FLOWS of them. It counts the flows of a cell, so a sweep over an index does not make a crowd of
+flows that never run together, and it counts only those that are shown, so flows that a condition
+chooses by name keep their names.
+
 Flows of a cell are not independent, so they give one value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from statistics import fmean
+from typing import TYPE_CHECKING
 
-from fairc.dsl.model.names import base
+from fairc.dsl.model.names import statement_of
 
-from .reading import Value
+if TYPE_CHECKING:
+    from .reading import Value
 
 MOST_FLOWS = 12
-"""More flows of one statement are shown as one."""
+"""More flows of one statement in a cell are shown as one."""
 
 
-def of_indexes(flows: Iterable[str]) -> dict[str, str]:
-    """Return flow -> its name without its index, where more than MOST_FLOWS have this name."""
-    found: dict[str, set[str]] = {}
-    for flow in flows:
-        if flow.endswith("]"):  # a user's flow is not one of its statement's indexes
-            found.setdefault(base(flow), set()).add(flow)
-    return {flow: name for name, own in found.items() if len(own) > MOST_FLOWS for flow in own}
+def crowds(
+    cells: Iterable[Collection[str]], shown: Collection[str], above: int = MOST_FLOWS
+) -> dict[str, str]:
+    """Return the name of all flows of a statement, by flow, of those that are shown as one.
+
+    cells: the flows of each cell, by their labels; those of equal cells once. shown: which flows
+    are shown at all. above: a cell has more flows of the statement than this.
+    """
+    most: Counter[str] = Counter()
+    for flows in cells:
+        most |= Counter(statement_of(flow) for flow in flows if flow in shown)
+    return {flow: name for flow in shown if most[name := statement_of(flow)] > above}
 
 
 def means(name: str, values: Iterable[Value]) -> list[Value]:
@@ -44,4 +58,6 @@ def _mean(name: str, values: Sequence[Value]) -> Value:
     number, reason = (size, "") if math.isfinite(size) else (None, of.reason)
     censored, started = sum(v.censored for v in values), sum(v.started for v in values)
     measure = of.measure._replace(flow=name)
-    return Value(measure, of.outcome, number, reason, of.protocol, censored, started)
+    return of._replace(
+        measure=measure, number=number, reason=reason, censored=censored, started=started
+    )

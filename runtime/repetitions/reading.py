@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.plan import Cell, Formula, Plan
 from fairc.dsl.core.registry import suggest
+from fairc.dsl.model.expressions import CellValue, Expression, Leaf, Statistic, nodes, sums
 from fairc.dsl.model.names import names_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.base import Value as MetricsValue
@@ -21,6 +22,7 @@ from fairc.runtime.store import verdicts
 from fairc.runtime.store.baselines import Baselines
 from fairc.runtime.store.tables import RunTables, axis_columns, quoted
 
+from .crowds import MOST_FLOWS, crowds
 from .remarks import merged
 from .stationarity import Nonstationary, nonstationary
 from .times import Time, Times, different, times
@@ -180,8 +182,24 @@ class Measurements(ABC):
         """When the rates of each flow were measured, over the cells that count."""
         raise NotImplementedError
 
+    @cached_property
+    def flows(self) -> Collection[Collection[str]]:
+        """The flows of each finished cell; those of cells with the same flows once."""
+        raise NotImplementedError
+
+    def crowds(self, shown: Collection[str], above: int = MOST_FLOWS) -> dict[str, str]:
+        """Return the name of all flows of a statement, by flow, of those that are shown as one; the
+        arguments are those of `crowds.crowds`.
+        """
+        return crowds(self.flows, frozenset(shown), above)
+
     def has_own_times(self, metric: str) -> bool:
-        """Return whether a metric is a rate over the flow's own time. metric: full name."""
+        """Return whether a metric is a rate over the flow's own time, or is made of such rates.
+
+        metric: full name.
+        """
+        if (own := self._formulas.get(metric)) is not None:
+            return any(self.has_own_times(part.metric) for part in own.operands)
         kind = _value(metric)
         return kind is not None and kind.of_own_time
 
@@ -191,20 +209,79 @@ class Measurements(ABC):
         """Return over which time the value of each flow is; empty where all are over the same.
 
         flows: also names of all with an index, whose sum a value of a group is. metric: full name;
-        there is nothing for one that is no rate over the flow's own time.
+        there is nothing for one that is no rate over the flow's own time. For a metric of the
+        file's own there are the times of the rates that it adds up.
         """
+        if (own := self._formulas.get(metric)) is not None:
+            return self.times_of_sum(own.expression, configuration, flows)
+        found = self._times(metric, configuration, flows)
+        return found if different(found) else {}
+
+    def times_of_sum(
+        self, expression: Expression, configuration: str, flows: Collection[str] = ()
+    ) -> Mapping[str, Time]:
+        """Return over which times the rates are that an expression adds up; empty where all are
+        over the same, or it adds up none.
+
+        flows: that it has values of, where it is of each flow. Of statistics, those of other
+        configurations count as nothing.
+        """
+        for leaves in sums(expression):
+            found: dict[str, Time] = {}
+            for leaf in leaves:
+                found |= self._times_of(leaf, configuration, flows, alone=len(leaves) == 1)
+            if different(found):
+                return found
+        return {}
+
+    def times_of_sums(self, expression: Expression) -> Mapping[str, Mapping[str, Time]]:
+        """Return the same of an expression of statistics, by configuration."""
+        rows = {leaf.cells: None for leaf in nodes(expression) if isinstance(leaf, Statistic)}
+        known = [self._rows[row] for row in rows if row in self._rows]
+        found = {of: self.times_of_sum(expression, of) for of in known}
+        return {of: own for of, own in found.items() if own}
+
+    def _times_of(
+        self, leaf: Leaf, configuration: str, flows: Collection[str], *, alone: bool
+    ) -> Mapping[str, Time]:
+        """Return over which times the rates are that a part of an expression is, or adds up.
+
+        alone: whether it is no part of a sum.
+        """
+        if isinstance(leaf, CellValue):
+            of = leaf.flows or (() if alone else flows)
+        elif leaf.cells == tuple(self._bindings[configuration].values()):
+            of = (leaf.flow,) if leaf.flow else ()
+        else:
+            return {}
+        if (own := self._formulas.get(leaf.metric)) is None:
+            return self._times(leaf.metric, configuration, of)
+        if alone:
+            return self.times_of_sum(own.expression, configuration, of)
+        parts = (self._times_of(part, configuration, of, alone=False) for part in own.operands)
+        return {flow: time for times in parts for flow, time in times.items()}
+
+    def _times(self, metric: str, configuration: str, flows: Collection[str]) -> Mapping[str, Time]:
+        """Return over which time the value of each flow is; arguments as of `unequal_times`."""
         if not self.has_own_times(metric) or configuration not in self.times:
             return {}
         begin_s, until_s = -math.inf, math.inf
         if (window := self.plan.requests.window_of(metric)) is not None:
             given_s, until_s = window.of(self._bindings[configuration])
             begin_s = begin_s if given_s is None else given_s
-        own = {
+        return {
             flow: (max(begin, begin_s), min(end, until_s))
             for flow, (begin, end) in self.times[configuration].items()
             if not names_of(flow).isdisjoint(flows)
         }
-        return own if different(own) else {}
+
+    @cached_property
+    def _rows(self) -> Mapping[tuple[str, ...], str]:
+        return {tuple(names.values()): of for of, names in self._bindings.items()}
+
+    @cached_property
+    def _formulas(self) -> Mapping[str, Formula]:
+        return {formula.name: formula for formula in self.plan.formulas}
 
     @cached_property
     def _bindings(self) -> Mapping[str, Mapping[str, str]]:
@@ -225,9 +302,8 @@ class Measurements(ABC):
 
         Raises UnknownName if there is none, or the run has not measured it.
         """
-        own = next((f for f in self.plan.formulas if f.name == metric), None)
         try:
-            value = own or value_named(metric)
+            value = self._formulas.get(metric) or value_named(metric)
         except KeyError:
             if metric in self.units:  # of a package that is not installed here
                 return metric, self.units[metric]
@@ -277,6 +353,14 @@ class StoredMeasurements(Measurements):
         return times((configurations[c], *of) for c, *of in rows if c in configurations)
 
     @cached_property
+    def flows(self) -> Collection[Collection[str]]:
+        """The flows of each finished cell; those of cells with the same flows once."""
+        rows = self._tables.rows(
+            "SELECT DISTINCT list(flow ORDER BY flow) FROM flows GROUP BY cell ORDER BY ALL"
+        )
+        return [frozenset(flows) for (flows,) in rows]
+
+    @cached_property
     def units(self) -> Mapping[str, str]:
         """Full name -> unit of everything that was measured."""
         return dict(self._tables.rows("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"))
@@ -306,7 +390,8 @@ class StoredMeasurements(Measurements):
 class InterimMeasurements(Measurements):
     """The measurements of the cells of an interim analysis, by their results.
 
-    It does not say which flows still move, nor over which times their rates are.
+    It does not say which flows still move, nor over which times their rates are, nor which are
+    shown as one.
     """
 
     def __init__(self, plan: Plan, cells: Iterable[CellValues]) -> None:
@@ -334,6 +419,11 @@ class InterimMeasurements(Measurements):
     def times(self) -> Times:
         """Nothing."""
         return {}
+
+    @cached_property
+    def flows(self) -> Collection[Collection[str]]:
+        """Nothing."""
+        return ()
 
     def values(self, metric: str | None = None) -> list[Value]:
         """Return the values of all finished cells, by repetition."""

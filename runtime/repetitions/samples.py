@@ -12,7 +12,7 @@ from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from . import times
-from .crowds import means, of_indexes
+from .crowds import means
 from .mixtures import names_to_add, pools_cells, ticked
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
 from .stationarity import is_level, sentence
@@ -205,7 +205,7 @@ def samples(
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
-    together: whether more than MOST_FLOWS flows of one index are one, by their mean in each cell;
+    together: whether many flows of a statement are one, by their mean in each cell (crowds.py);
     not where `by` leaves out `flow`.
 
     The loads of one cell are not independent, so they are never in one group: where a metric has a
@@ -226,8 +226,8 @@ def samples(
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
     each = [*each_sample(measured.outcomes, values, Measure(name, None, unit), where)]
-    crowds = of_indexes(sample.flow for sample in each) if together else {}
-    return Samples(name, unit, grouped(measured, name, each, keys, crowds))
+    many = measured.crowds({sample.flow for sample in each}) if together else {}
+    return Samples(name, unit, grouped(measured, name, each, keys, many))
 
 
 def grouped(

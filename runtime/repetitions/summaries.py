@@ -21,8 +21,8 @@ class Row(TypedDict):
     cells' values leave out.
     reason: why cells that count have no value; empty where all have one. no_interval: why
     there is none, empty where there is one. remark: what biases the value or its interval; empty if
-    nothing does. flows, lowest, highest: of many flows of one index, summarised as one: how many
-    they are, and between what the statistics of single ones are.
+    nothing does. flows, lowest, highest: of many flows of one statement, summarised as one: how
+    many they are, and between what the statistics of single ones are.
     """
 
     metric: str

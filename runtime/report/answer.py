@@ -24,6 +24,7 @@ from fairc.runtime.metrics.registry import full_name, presentation, title
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.remarks import merged, without_numbers
 from fairc.runtime.repetitions.samples import Group
+from fairc.runtime.repetitions.sides import LEAST, decided, side
 from fairc.runtime.repetitions.stationarity import EVERY
 from fairc.runtime.repetitions.times import Time, between_times
 from fairc.runtime.statistics import Estimate
@@ -130,11 +131,13 @@ class Answer:
     """The requested values.
 
     sentences: what no row of the table says. scale: what a value with sides means, or empty.
+    elsewhere: the requested values for which the table has no room, as text, or empty.
     """
 
     sentences: tuple[str, ...]
     groups: tuple[Row, ...]
     scale: str = ""
+    elsewhere: str = ""
 
     @property
     def alone(self) -> bool:
@@ -169,12 +172,14 @@ class Answer:
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
     absent = _without_values(run, results)
-    measures = _shown(run, results, absent)
+    measures, others = _shown(run, results, absent)
     groups = tuple(
         Row(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    return Answer(tuple(_sentences(run, results, groups, absent)), groups, _scale(run, measures))
+    sentences = tuple(_sentences(run, results, groups, absent))
+    elsewhere = "; ".join(map(_name, others))  # names have commas
+    return Answer(sentences, groups, _scale(run, measures), elsewhere)
 
 
 def _scale(run: Run, measures: Sequence[Measure]) -> str:
@@ -187,15 +192,18 @@ def _scale(run: Run, measures: Sequence[Measure]) -> str:
     return f"{of[0]}: 0 where both get the same, {ends}."
 
 
-def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Measure]:
-    """Return the measures of the table, in the order in which `measure` names their metrics.
+def _shown(
+    run: Run, results: Results, absent: Collection[Measure]
+) -> tuple[list[Measure], list[Measure]]:
+    """Return the measures of the table, in the order in which `measure` names their metrics, and
+    those that would be in it, too, if it were wider.
 
     A value that every run has (goodput) is among them if it was requested, next to a metric that
     wants it beside it, and if nothing else was requested: for a flow with its own offered load
     (requests, a video) it merely shows this load. One that is always shown is not where nobody
     asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a
     column for each, so there the last ones are left out, if there are too many; and so is one that
-    is `absent`, for which its metric may have another (Jain's index for F of four flows).
+    is `absent`. One without a value may have another beside it (Jain's index, F of four flows).
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
@@ -203,11 +211,12 @@ def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Meas
     requested = [full_name(request.label) for request in run.plan.measure]
     beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
     asked = [m for m in results.requested if m.metric not in EVERYWHERE]
+    for measure in [*asked]:
+        if not any(results.group(measure, each).values for each in run.configurations):
+            others = results.select(presentation(measure.metric).stand_in)
+            asked += [m for m in others if m not in asked]
     for measure in absent:
         asked.remove(measure)
-        asked += [
-            m for m in results.select(presentation(measure.metric).stand_in) if m not in asked
-        ]
     asked += [
         m
         for m in results.measures
@@ -226,9 +235,9 @@ def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Meas
 
     asked.sort(key=place)
     if len(run.configurations) == 1:
-        return asked
-    first = sum(place(measure) == 0 for measure in asked)
-    return asked[: max(first, MAX_COLUMNS)]
+        return asked, []
+    most = max(MAX_COLUMNS, sum(place(measure) == 0 for measure in asked))
+    return asked[:most], asked[most:]
 
 
 def _without_values(run: Run, results: Results) -> dict[Measure, str]:
@@ -249,6 +258,7 @@ def entries(
 ) -> tuple[Entry, ...]:
     """Return the printed summaries of one configuration; a measure it lacks is left out."""
     found = []
+    own = {formula.name for formula in run.plan.formulas}
     for measure in measures:
         group = results.group(measure, configuration)
         if not (group.values or group.omitted.reasons or group.numbers):
@@ -262,6 +272,7 @@ def entries(
             _chance(results, measure, configuration),
             group.omitted.text(measure.metric),
             group.moving,
+            group.times if measure.metric in own else "",
         )
         if presentation(measure.metric).has_sides:
             shown = replace(shown, aside=dominance(group.median, group.used, run.sessions))
@@ -338,8 +349,10 @@ def _unequal(
     run: Run, results: Results, metric: str, configuration: Configuration
 ) -> Mapping[str, Time]:
     """Return the times of the flows of a configuration that have a value of a metric, where they
-    are not the same.
+    are not the same; none for a metric of the file's own, which has a remark (`Group.times`).
     """
+    if any(formula.name == metric for formula in run.plan.formulas):
+        return {}
     flows = {m.flow for m in results.select(metric) if results.group(m, configuration).numbers}
     return run.measured.unequal_times(metric, configuration.id, {f for f in flows if f})
 
@@ -364,29 +377,26 @@ def _chance(results: Results, measure: Measure, configuration: Configuration) ->
 
 
 def dominance(median: Estimate, values: Sequence[float], sessions: tuple[str, ...]) -> str:
-    """Return who dominates according to a value with sides: below 0 the first session, above 0 the
-    second.
-
-    Decided by the interval of the median where there is one, else by the signs of the values.
+    """Return who dominates according to a value with sides, by the interval of the median where
+    there is one, else by the values (`repetitions/sides.py`).
     """
     if len(sessions) != 2 or median.value is None:
         return ""
     first, second = map(one_line, sessions)
+    names, near = {-1: first, 1: second}, f"within ±{LEAST:g}"
     if median.low is not None and median.high is not None:
-        if median.high < 0:
-            return f"dominant: {first}"
-        if median.low > 0:
-            return f"dominant: {second}"
-        return "dominant: neither, the interval contains 0"
-    sides = (
-        (first, sum(v < 0 for v in values)),
-        (second, sum(v > 0 for v in values)),
-    )
-    parts = [f"{name} in {count}" for name, count in sides if count]
-    if median.n == 1 and parts:
-        return f"dominant: {next(name for name, count in sides if count)}"
+        found = decided(median)
+        if found is None and median.low <= 0 <= median.high:
+            return "dominant: undecided, the interval contains 0"
+        if found is None:
+            return f"dominant: undecided, the median is {near}"
+        return f"dominant: {names[found]}" if found else f"dominant: neither, {near}"
+    counts = {name: sum(side(v) == of for v in values) for of, name in names.items()}
+    parts = [f"{name} in {count}" for name, count in counts.items() if count]
     if not parts:
-        return "dominant: neither"
+        return f"dominant: neither, {near}"
+    if median.n == 1:
+        return f"dominant: {next(name for name, count in counts.items() if count)}"
     return f"dominant: {listed(parts)} of {counted(median.n, 'repetition')}"
 
 
@@ -430,20 +440,25 @@ def _sentences(
 def _sides(run: Run, measure: Measure, summaries: Sequence[Estimate]) -> str:
     symbol = unmarked(measure.metric).rpartition(".")[2]
     first, second = map(one_line, run.sessions)
-    if all(s.low is None for s in summaries):
-        below = sum(s.value is not None and s.value < 0 for s in summaries)
+    known = any(s.low is not None for s in summaries)
+    found: list[int | None]
+    if known:
+        found = [decided(s) for s in summaries]
+    else:
+        found = [side(s.value) for s in summaries if s.value is not None]
+    same, open_ = found.count(0), found.count(None)
+    parts = [
+        f"{first} dominates in {found.count(-1)}",
+        f"{second} in {found.count(1)}",
+        f"{same} {'shows' if same == 1 else 'show'} no difference",
+        *([f"{open_} {'is' if open_ == 1 else 'are'} undecided"] if open_ else []),
+    ]
+    shares = f"at least {LEAST:g} from 0, what steady shares of 55 % and 45 % give"
+    text = f"Of {counted(len(summaries), 'configuration')}, {listed(parts)}."
+    if known:
         return (
-            f"By the sign of {symbol}, {first} dominates in {below} and {second} in"
-            f" {sum(s.value is not None and s.value > 0 for s in summaries)}; fewer than"
-            f" {run.repeated.needed} repetitions each are too few for a confidence interval."
+            f"{text} One dominates where the 95 % interval of {symbol} excludes 0 and the median is"
+            f" {shares}; there is no difference where the whole interval is closer to 0."
         )
-    below = sum(s.high is not None and s.high < 0 for s in summaries)
-    above = sum(s.low is not None and s.low > 0 for s in summaries)
-    open_ = len(summaries) - below - above
-    text = (
-        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and {second}"
-        f" in {above} by the 95 % interval of {symbol}"
-    )
-    if not open_:
-        return f"{text}."
-    return f"{text}; {open_} {'is' if open_ == 1 else 'are'} undecided."
+    few = f"fewer than {run.repeated.needed} repetitions each are too few for an interval"
+    return f"{text} One dominates where the median of {symbol} is {shares}; {few}."

@@ -56,7 +56,8 @@ class Comparisons:
     sentences: the results of the comparisons by these names, metric by metric.
     pairs: each measure in two configurations. series: the autocorrelation of each measure over the
     repetitions of one configuration.
-    dependent: the series whose repetitions depend on each other at 5 % (after Holm), as text.
+    dependent: the series whose repetitions depend on each other at 5 % (after Holm), as text;
+    independence_tested: whether any series was long enough for this test.
     pairing: that values were compared repetition by repetition, and how many comparisons these can
     decide; empty where the configurations are independent samples.
     """
@@ -64,6 +65,7 @@ class Comparisons:
     pairs: Sheet
     series: Sheet
     dependent: tuple[str, ...]
+    independence_tested: bool
     too_many: int
     by: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
@@ -108,6 +110,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         _pairs(rows, by),
         _autocorrelation([row for row, _ in series] if few else []),
         tuple(_dependence(row) for row, dependent in series if dependent),
+        bool(series),
         0 if few else len(ran),
         by,
         tuple(_summed_up([m.metric for m, _, _ in found], tested, by)) if by else (),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Queue, interfaces_of
-from fairc.dsl.model.names import label_of
+from fairc.dsl.model.names import label_of, statement_of
 from fairc.mechanisms.workloads.registry import WORKLOADS
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import between, count, counted, listed, one_line, quantity
@@ -101,7 +101,7 @@ def _flows(run: Run, scenes: list[Cell]) -> str:
     for scene in scenes:
         own: dict[str, list[Flow]] = {}
         for flow in scene.flows:
-            own.setdefault(run.statements[label_of(flow)], []).append(flow)
+            own.setdefault(statement_of(label_of(flow)), []).append(flow)
         for name, flows in own.items():
             found.setdefault(name, []).append(flows)
     parts = []

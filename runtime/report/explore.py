@@ -37,6 +37,7 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     found = [_configuration(results, c, measures, most) for c in run.configurations]
     return {
         "first": most if any(len(c.outcomes) > most for c in run.configurations) else None,
+        "all": len(shown_values(results, most=None)) == len(measures),
         "heads": [
             entry(results, m, results.group(m, run.configurations[0])).what for m in measures
         ],
@@ -69,11 +70,11 @@ def packaged(*path: str) -> str:
     return resources.files("fairc.runtime.report").joinpath(*path).read_text(encoding="utf-8")
 
 
-def shown_values(results: Results) -> list[Measure]:
-    """Return the columns of the table of a configuration's cells, for each cell."""
+def shown_values(results: Results, most: int | None = MAX_MEASURES) -> list[Measure]:
+    """Return the columns of the table of a configuration's cells, for each cell; most: how many."""
     first = leading(results)
     asked = [m for m in results.requested if m != first]
-    return ([first] if first else []) + asked[: MAX_MEASURES - 1]
+    return [*([first] if first else []), *asked][:most]
 
 
 def _configuration(

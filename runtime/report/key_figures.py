@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import metric_of
-from fairc.runtime.formatting import counted
+from fairc.dsl.model.names import statement_of
+from fairc.runtime.formatting import counted, listed
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
@@ -45,11 +46,12 @@ MIN_FILLED = 0.6
 @dataclass(frozen=True, slots=True)
 class Tile:
     """The numbers of one configuration; heading: its swept values, empty where it is the only
-    one.
+    one. others: the numbers that only the first table has, as text, or empty.
     """
 
     heading: str
     numbers: tuple[Entry, ...]
+    others: str = ""
 
 
 def leading(results: Results) -> Measure | None:
@@ -82,9 +84,11 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
             numbers = _as_declared(results, group.configuration, numbers)
         if numbers:
             label = group.configuration.label if group.configuration.bindings else ""
-            # The fourth of four would be missed; of two configurations there is room for it.
-            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1 and len(found.groups) < MAX_TILES)
-            shown.append(Tile(label, tuple(numbers[:most])))
+            # The fourth of four would be missed, and there is room for it.
+            most = MAX_NUMBERS + (len(numbers) == MAX_NUMBERS + 1)
+            shown.append(
+                Tile(label, tuple(numbers[:most]), listed([e.what for e in numbers[most:]]))
+            )
     return tuple(shown)
 
 
@@ -112,11 +116,10 @@ def _as_declared(
     results: Results, configuration: Configuration, numbers: list[Entry]
 ) -> list[Entry]:
     """Return one number for all flows that one statement declares, in place of each."""
-    statements = results.run.statements
-    declared = results.groups(numbers[0].measure.metric, results.run.crowds_above(1))
+    declared = results.groups(numbers[0].measure.metric, above=1)
     groups: dict[Measure, list[Entry]] = {}
     for e in numbers:
-        flow = statements.get(e.measure.flow or "", e.measure.flow)
+        flow = e.measure.flow and statement_of(e.measure.flow)
         groups.setdefault(e.measure._replace(flow=flow), []).append(e)
     return [
         members[0]
@@ -280,10 +283,10 @@ def _axes(run: Run) -> list[_Axis]:
 
 def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
     """Yield the candidates for the figure of a sweep, the best first."""
-    run, crowds = subject.run, subject.crowds
-    axes = _axes(run)
+    run, axes = subject.run, _axes(subject.run)
     measures = subject.results.select(first.metric)
     named = {m.flow or "" for m in measures}
+    crowds = subject.crowds(named)
     flows = len({crowds.get(f, run.origins.get(f, (f, ""))[0]) for f in named})
     loads = len({m.load for m in measures})
     if axes and len(run.configurations) <= MAX_TILES:

@@ -35,6 +35,8 @@ from .sheet import Sheet, section_table
 from .summary import Results
 from .svg import themed
 
+_BREAKS = re.compile(r"(?<=[._])(?=[^\W\d_])")
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -255,6 +257,8 @@ def _environment(*, html: bool) -> Any:
         keep_trailing_newline=True,
     )
     environment.filters["code"] = _code
+    environment.filters["breaks"] = _breaks
+    environment.filters["softly"] = lambda text: _BREAKS.sub("\N{ZERO WIDTH SPACE}", text)
     environment.filters["md"] = escape_markdown
     environment.filters["fence"] = _fence
     return environment
@@ -269,6 +273,11 @@ def _code(text: str) -> Any:
         Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
         for i, part in enumerate(parts)
     )
+
+
+def _breaks(text: str) -> Any:
+    """Return text as HTML whose names may break after a dot or an underscore."""
+    return Markup("<wbr>").join(map(escape, _BREAKS.split(text)))
 
 
 def _fence(text: str) -> str:

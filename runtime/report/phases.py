@@ -4,7 +4,7 @@ check.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,7 @@ def phases(run: Run) -> Phases:
         _varied(run),
         _sentences(found, len(sensitive), len(open_)),
         tuple(one_line(result.what) for result in sensitive),
-        _sheet([*sensitive, *open_][:MAX_ROWS]),
+        _sheet([*sensitive, *open_]),
     )
 
 
@@ -159,8 +159,8 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     return text, came_to
 
 
-def _sheet(results: Iterable[Result] = ()) -> Sheet:
-    """Return medians with their intervals, in the run and in the check."""
+def _sheet(results: Sequence[Result] = ()) -> Sheet:
+    """Return medians with their intervals, in the run and in the check; of many the first ones."""
     head = (
         ("result", False),
         ("verdict", False),
@@ -171,7 +171,9 @@ def _sheet(results: Iterable[Result] = ()) -> Sheet:
         ("what the tests say", False),
     )
     caption = "Medians with their 95 % intervals, in the run and in the phase check"
-    return section_table("phases", "Phase check", head, map(_row, results), caption)
+    if len(results) > MAX_ROWS:
+        caption += f", of the first {MAX_ROWS} of {len(results)} results"
+    return section_table("phases", "Phase check", head, map(_row, results[:MAX_ROWS]), caption)
 
 
 def _row(result: Result) -> tuple[Cell, ...]:

@@ -5,7 +5,6 @@ tables.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,6 @@ from pydantic import ValidationError
 from fairc.compiler.plan import Cell, Queue, interfaces_of, parse_cell
 from fairc.dsl.model.names import flow_of_group, group_of, label_of, users_of
 from fairc.runtime.metrics.registry import full_name, presentation
-from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
@@ -149,27 +147,9 @@ class Run:
         return tuple(names)
 
     @cached_property
-    def statements(self) -> dict[str, str]:
-        """The name of all flows of a statement, `q` of `q[3]` and `heavy` of `heavy-1`, by flow."""
-        return {
-            label_of(flow): group_of(flow) or flow_of_group(flow)
-            for scene in self.scenes.values()
-            for flow in scene.flows
-        }
-
-    @cached_property
     def crowds(self) -> dict[str, str]:
-        """The name of all flows of a statement, by flow, where some cell has more than
-        `MOST_FLOWS` of them: figures and tables show these as one.
-        """
-        return self.crowds_above(MOST_FLOWS)
-
-    def crowds_above(self, flows: int) -> dict[str, str]:
-        """Return the same for another number of flows."""
-        most: Counter[str] = Counter()
-        for scene in self.scenes.values():
-            most |= Counter(self.statements[label_of(flow)] for flow in scene.flows)
-        return {flow: name for flow, name in self.statements.items() if most[name] > flows}
+        """The name of all flows of a statement, by flow, of those that are shown as one."""
+        return self.measured.crowds(self.flows)
 
     def together(self, flows: Iterable[str]) -> dict[str, list[str]]:
         """Return the flows that are shown as one, by its name, in their order."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from fairc.runtime.formatting import SHARE, Scale, decimals_for, scale_for
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
+from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, each_sample, grouped
 
@@ -77,7 +78,8 @@ class Results:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure in order, with one for the flows that are shown as one."""
-        return tuple(sorted({measure for measure, _ in self._groups}, key=self._place))
+        every = dict.fromkeys(measure for measure, _ in self._groups)
+        return tuple(sorted(every, key=self._place))
 
     @cached_property
     def requested(self) -> tuple[Measure, ...]:
@@ -136,17 +138,21 @@ class Results:
             found += own[::-1] if any(m.load is not None for m in own) else own
         return tuple(found)
 
-    def groups(self, metric: str, crowds: Mapping[str, str]) -> Groups:
-        """Return the groups of a metric. crowds: flow -> the name of all that are shown as one."""
+    def groups(self, metric: str, above: int = MOST_FLOWS) -> Groups:
+        """Return the groups of a metric. above: of more flows of a statement in a cell than this,
+        one for all of them.
+        """
         measured = self.run.measured
-        each = each_sample(measured.outcomes, self._each[metric])
+        values = self._each[metric]
+        crowds = measured.crowds({value.measure.flow or "" for value in values}, above)
+        each = each_sample(measured.outcomes, values)
         found = grouped(measured, metric, each, (*measured.axes, FLOW, LOAD), crowds)
         first = ((group.members[0], group) for group in found)
         return {(value.measure, value.outcome.configuration): group for value, group in first}
 
     @cached_property
     def _groups(self) -> Groups:
-        every = (self.groups(metric, self.run.crowds) for metric in self._each)
+        every = (self.groups(metric) for metric in self._each)
         return {place: group for groups in every for place, group in groups.items()}
 
     def group(self, measure: Measure, configuration: Configuration) -> Group:

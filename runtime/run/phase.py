@@ -37,6 +37,7 @@ from fairc.runtime.metrics import value_named
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, measured
 from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
+from fairc.runtime.repetitions.sides import decided
 from fairc.runtime.statistics.estimates import Estimate, median
 from fairc.runtime.statistics.verdicts import Comparison, compare
 from fairc.runtime.store.baselines import with_baselines
@@ -317,6 +318,5 @@ class _Dominance:
 
 def _side(found: Estimate | None) -> str:
     """Return which session dominates by an interval of F; empty: neither."""
-    if found is None or found.low is None or found.high is None:
-        return ""
-    return "first" if found.high < 0 else "second" if found.low > 0 else ""
+    names = {-1: "first", 1: "second"}
+    return "" if found is None else names.get(decided(found) or 0, "")

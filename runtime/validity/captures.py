@@ -76,8 +76,8 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
 def unfinished(measurement: Measurement) -> Iterator[Finding]:
     """Rule 14: the captures last until the queues are empty, so that every packet has its delay.
 
-    They end when what a queue holds has had the time to leave it at the rate of the cell's end, 60 s
-    at most.
+    They end when what a queue holds has had the time to leave it at the rate of the cell's end,
+    60 s at most.
     """
     for queue in measurement.seen_queues:
         ours = of_flows(measurement, queue, queue.entered)

@@ -141,11 +141,16 @@ def test_another_session_that_dominates_is_a_change(checked: Fairc) -> None:
     one, other, open_ = (
         Estimate(6, middle, middle - 0.1, middle + 0.1) for middle in (-0.2, 0.2, 0.05)
     )
+    below, above = (
+        Estimate(6, sign * 0.002, *ends)
+        for sign, ends in ((-1, (-0.003, -0.001)), (1, (0.001, 0.003)))
+    )
     for found, verdict in (
         ([{key: one}, {key: other}], "phase-sensitive"),
         ([{key: one}, {key: open_}], "cannot tell"),
         ([{key: open_}, {key: other}], "no change found"),
         ([{key: one}, {key: one}], "no change found"),
+        ([{key: below}, {key: above}], "no change found"),  # far from 0 by their intervals alone
     ):
         groups._found = found
         assert groups.judged(side, "no change found", "")[0] == verdict

@@ -175,7 +175,7 @@ def test_what_no_capture_shows_where_the_senders_own_link_is_the_slowest(
     [
         (
             "access(rate: 1Mbit/s, policer: token_bucket(rate: 500kbit/s, burst: 20kB))",
-            "policing",
+            "policing.level",
             (
                 "leave it out, give it other flows, or ask for `policing.loss`, `policing.drops`,"
                 " `policing.small_window`"
@@ -199,6 +199,48 @@ def test_the_values_that_a_metric_does_have_are_named(
     (found,) = (d for d in compilation.diagnostics if d.code == "nothing-to-measure")
     assert found.help is not None
     assert found.help.startswith(help)
+
+
+POLICED = """fexp 1
+experiment e {{
+  topology {{
+    node server, client
+    router left, right
+    link server -- left, right -- client {{ rate = 100Mbit/s }}
+    link left -> right {{
+      rate = 5Mbit/s  delay = 10ms
+      policer = token_bucket(rate: 2Mbit/s, burst: 20kB)
+    }}
+    link right -> left {{ rate = 5Mbit/s  delay = 10ms }}
+  }}
+  flow a {{ cca = cubic  workload = bulk }}
+  duration = 10s
+  measure = [{measure}]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("measure", "lacking"),
+    [
+        ("policing", ""),
+        ("policing.loss, policing.drops, policing.small_window", ""),
+        ("policing.level, policing.loss", "`policing.level`"),
+        ("policing.tokens, policing.empty", "`policing.tokens` and `policing.empty`"),
+    ],
+)
+def test_what_a_token_bucket_has_of_policing(measure: str, lacking: str) -> None:
+    """It polices bytes: a share of packets is dropped, and none takes a token for congestion."""
+    compilation = compilation_of(POLICED.format(measure=measure))
+    list(compilation.cells())
+    found = [d for d in compilation.diagnostics if d.code == "nothing-to-measure"]
+    verb = "have" if " and " in lacking else "has"
+    said = [f"{lacking} {verb} no value in any configuration"] if lacking else []
+    assert [d.message for d in found] == said
+    for diagnostic in found:
+        (note,) = diagnostic.notes
+        assert note.startswith("a token bucket polices bytes: no packet takes a token")
+        assert note.endswith("`policing.loss` and `policing.drops` have values")
 
 
 LOT = """fexp 1

@@ -71,7 +71,7 @@ def test_drops_of_flows_are_those_that_the_kernel_counts(
     # 3 Mbit/s of UDP through 1.5: half of it is dropped.
     assert shares["thin"] == pytest.approx(0.5, abs=0.02)
     levels = [v for v in found if v.metric == "policing.level"]
-    assert {v.reason for v in levels} == {"its policer counts bytes, not congestion"}
+    assert {v.reason for v in levels} == {"a token bucket polices bytes, and counts no congestion"}
 
 
 def test_what_the_model_passes_reaches_the_queue_and_nothing_else(measured: Measurement) -> None:

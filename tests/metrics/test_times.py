@@ -11,9 +11,18 @@ from madecell import PAYLOAD
 from storedcells import AXES, of, stored
 
 from fairc.compiler.plan import MetricRequest, Requests
-from fairc.dsl.model.expressions import Amount
-from fairc.dsl.model.requests import Window
+from fairc.dsl.model.claims import ClaimUnit
+from fairc.dsl.model.expressions import (
+    Amount,
+    CellValue,
+    Expression,
+    Operation,
+    Operator,
+    Statistic,
+)
+from fairc.dsl.model.requests import Formula, Window
 from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.claims.values import Values
 from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.repetitions.times import different, sentence, times
@@ -103,6 +112,70 @@ def test_a_sum_of_rates_says_it(tmp_path: Path) -> None:
         assert not measured.unequal_times(metric, configuration, {"g"})
     alike = read(run(tmp_path / "alike", (20.0, 19.5), names=names))
     assert not alike.unequal_times("goodput.group", configuration, {"f"})
+
+
+def goodput(flow: str) -> CellValue:
+    return CellValue(metric="goodput", flows=(flow,))
+
+
+def joined(operator: Operator, *parts: Expression) -> Operation:
+    return Operation(operator=operator, of=parts)
+
+
+A, B = goodput("a"), goodput("b")
+EACH = CellValue(metric="goodput", is_each=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        (joined("+", A, B), True),
+        (joined("/", A, joined("+", A, B)), True),
+        (joined("-", 1e7, A, B), True),
+        (joined("+", CellValue(metric="total"), 1.0), True),
+        (joined("+", CellValue(metric="least"), A), True),
+        (joined("+", EACH, A), True),
+        (joined("-", A, B), False),
+        (joined("+", A, joined("*", -1.0, B)), False),
+        (joined("/", A, B), False),
+        (joined("min", A, B), False),
+        (joined("+", A, A), False),
+        (joined("+", A, CellValue(metric="fct", flows=("b",))), False),
+        (joined("*", 8.0, EACH), False),
+    ],
+)
+def test_a_formula_that_adds_up_rates_says_it(
+    tmp_path: Path, expression: Expression, says: bool
+) -> None:
+    parts = {"total": joined("+", A, B), "least": joined("min", B, 1e9), "tried": expression}
+    formulas = tuple(
+        Formula(name=name, text="", unit="bit/s", expression=of) for name, of in parts.items()
+    )
+    folder = run(tmp_path, (20.0, 10.0))
+    measured = of(folder, AXES, measure=(), implied=(), formulas=formulas, comparisons=())
+    (configuration,) = {o.configuration for o in measured.outcomes}
+    found = measured.unequal_times("tried", configuration, {"a", "b"})
+    assert found == ({"a": (0, 20), "b": (0, 10)} if says else {})
+
+
+def test_a_claim_and_a_figure_that_add_up_rates_say_it(tmp_path: Path) -> None:
+    """Of the configurations that a claim is about, those where the times differ."""
+    measured = read(run(tmp_path, (20.0, 10.0), ("0%", "1%")))
+    rows = [tuple(dict(o.bindings).values()) for o in measured.outcomes[::6]]
+
+    def median(flow: str, row: tuple[str, ...]) -> Statistic:
+        return Statistic(statistic="median", metric="goodput", flow=flow, cells=row)
+
+    def remark(*parts: Expression) -> str:
+        unit = ClaimUnit(expression=joined("+", *parts), low=1.0)
+        return Values(measured, unit.terms).times(unit)
+
+    one, other = rows
+    said = "over different times (a 0 to 20 s, b 0 to 10 s): they do not add up"
+    assert remark(median("a", one), median("b", one)) == said
+    assert not remark(median("a", one), joined("*", -1.0, median("b", one)))
+    assert not remark(median("a", one), median("b", other))
+    assert not remark(median("a", one), median("a", one))
 
 
 @pytest.mark.parametrize(("end", "says"), [(8.0, False), (15.0, True)])

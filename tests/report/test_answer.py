@@ -115,7 +115,10 @@ def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     (sides,) = [s for s in found.sentences if "dominates" in s]
     medians = [e.median for g in found.groups if (e := g.entry(Results(run).select(F)[0]))]
     below = sum(float(m.exact) < 0 for m in medians if m)
-    assert sides.startswith(f"By the sign of F, cubic dominates in {below} and bbr in {4 - below};")
+    assert sides.startswith(
+        f"Of 4 configurations, cubic dominates in {below}, bbr in {4 - below} and 0 show no"
+        " difference. One dominates where the median of F is at least 0.01 from 0"
+    )
     page = build(path)[0].read_text(encoding="utf-8")
     assert "40 cells in all, of which 4 cells have been run" in page
     survey = page.split('<table class="wide" data-sheet="table-answer">')[1].split("</table>")[0]
@@ -208,6 +211,31 @@ def test_what_is_named_last_has_no_column_where_there_are_too_many(make_run: Mak
     asked = ["rtt", "srtt", "utilization", "loss_rate", "goodput", "fairness"]
     assert order == [name for name in asked if name in order]
     assert len(found.columns) == MAX_COLUMNS
+    assert found.elsewhere == "Jain's index, session; Jain's index, mean of slots"
+    page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
+    assert "For these the table has no room: " in page and "has no room: " in text
+
+
+@pytest.mark.parametrize("sweep", [{}, {"loss": ("0%", "1%")}])
+def test_behind_a_token_bucket_losses_stand_for_tokens(
+    make_run: Maker, sweep: dict[str, tuple[str, ...]]
+) -> None:
+    why = "a token bucket polices bytes, and counts no congestion"
+    values = (("tokens", None, "1/s", why), ("loss", 0.02, "1", ""))
+    more = tuple(
+        (place, number, f"policing.{name}", "cubic", value, unit, reason)
+        for place in range(len(sweep) + 1)
+        for number in (1, 2)
+        for name, value, unit, reason in values
+    )
+    path = make_run(fairness=False, repeat=2, sweep=sweep, more=more, duration_s=2.0)
+    ask(path, "policing")
+    run = Run(path)
+    found = answer(run, Results(run))
+    columns = [e.what for e in found.columns]
+    assert columns[-1] == "policing.loss of cubic"
+    assert len(columns) == (1 if sweep else 2)
+    assert (f"No value: policing.tokens of cubic ({why})." in found.sentences) == bool(sweep)
 
 
 def test_results_that_are_not_defined_are_not_called_repetitions_that_do_not_count(
@@ -319,14 +347,47 @@ def test_no_cell_counts(make_run: Maker) -> None:
     [
         ((-0.3, -0.2, -0.2, -0.1, -0.25, -0.15), "dominant: a"),
         ((0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: b"),
-        ((-0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: neither, the interval contains 0"),
+        ((-0.3, 0.2, 0.2, 0.1, 0.25, 0.15), "dominant: undecided, the interval contains 0"),
+        ((-0.002, -0.001, -0.0014, -0.0012, -0.0018, -0.0011), "dominant: neither, within ±0.01"),
+        ((-0.002, 0.001, 0.0014, 0.0012, -0.0018, 0.0011), "dominant: neither, within ±0.01"),
+        ((0.03, 0.004, 0.004, 0.005, 0.006, 0.005), "dominant: undecided, the median is within"),
         ((-0.3, 0.2), "dominant: a in 1 and b in 1 of 2 repetitions"),
+        ((-0.3, 0.0014), "dominant: a in 1 of 2 repetitions"),
         ((0.2,), "dominant: b"),
-        ((0.0, 0.0), "dominant: neither"),
+        ((-0.0014,), "dominant: neither, within ±0.01"),
+        ((0.0, 0.0), "dominant: neither, within ±0.01"),
     ],
 )
 def test_dominant_side(values: tuple[float, ...], words: str) -> None:
-    assert dominance(median(values), values, ("a", "b")) == words
+    assert dominance(median(values), values, ("a", "b")).startswith(words)
+
+
+@pytest.mark.parametrize("repeat", [6, 1])
+def test_the_summary_counts_no_noise_as_dominance(make_run: Maker, repeat: int) -> None:
+    """One configuration for each verdict, by F of its repetitions."""
+    of_each = {
+        "-0.2": (-0.2, -0.21, -0.22, -0.23, -0.24, -0.25),
+        "-0.0014": (-0.0014, -0.0011, -0.0012, -0.0015, -0.0016, -0.0017),
+        "0.1": (0.1, 0.11, 0.12, 0.13, 0.14, 0.15),
+        "0": (-0.1, 0.11, -0.12, 0.13, 0.0, 0.15),
+    }
+    more = tuple(
+        (place, number, F, None, value, "1", "")
+        for place, values in enumerate(of_each.values())
+        for number, value in enumerate(values[:repeat], 1)
+    )
+    path = make_run(
+        sweep={"x": tuple(of_each)}, fairness=False, repeat=repeat, more=more, duration_s=2.0
+    )
+    run = Run(path)
+    (said,) = [s for s in answer(run, Results(run)).sentences if "dominates" in s]
+    counts = (
+        "cubic dominates in 1, bbr in 1, 1 shows no difference and 1 is undecided"
+        if repeat == 6
+        else "cubic dominates in 2, bbr in 1 and 1 shows no difference"
+    )
+    assert said.startswith(f"Of 4 configurations, {counts}. One dominates where the")
+    assert "at least 0.01 from 0, what steady shares of 55 % and 45 % give" in said
 
 
 @pytest.mark.full

@@ -84,6 +84,36 @@ def test_it_fits(browser: Any, reports: dict[str, Path], name: str, width: int) 
     )
 
 
+@pytest.mark.usefixtures("without_drawing")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_table_of_a_sweep_needs_no_scrolling(
+    browser: Any, make_run: Maker, width: int
+) -> None:
+    """Three swept names, and four metrics in eight columns; no value is hidden."""
+    sweep = {
+        "rate": ("4Mbit/s", "10Mbit/s"),
+        "rtt": ("20ms", "60ms"),
+        "queue": ("fifo(1bdp)", "dualpi2(step: 2pkt)"),
+    }
+    path = make_run(sweep=sweep, repeat=6, duration_s=2.0)
+    plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
+    plan["measure"] = [{"name": n} for n in ("fairness", "queue_delay", "utilization", "rtt")]
+    (path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    show(browser, build(path)[0], width)
+    wide, room, columns, hidden = browser.execute_script(
+        """const table = document.querySelector('table[data-sheet=table-answer]');
+        const cells = [...table.querySelectorAll('tbody td')];
+        return [table.parentElement.scrollWidth, table.parentElement.clientWidth,
+          table.querySelectorAll('thead th').length, cells.filter(c => {
+            const b = c.getBoundingClientRect();
+            return !b.width || b.left < 0 || b.right > innerWidth;}).length]"""
+    )
+    assert columns >= 10
+    assert hidden == 0
+    assert wide <= room
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
 def test_labels_stay_inside_their_figures(browser: Any, reports: dict[str, Path]) -> None:
     for width in (360, 1100):
         for name in ("one", "sweep", "hostile"):

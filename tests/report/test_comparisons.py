@@ -130,3 +130,14 @@ def test_few_repetitions_say_nothing_of_independence(make_run: Maker) -> None:
     text = build(make_run(repeat=5, duration_s=1.0), ("md",))[0].read_text(encoding="utf-8")
     assert "Whether repetitions depend on each other is unknown" in text
     assert "No evidence that" not in text
+
+
+def test_many_configurations_of_few_repetitions_say_nothing_of_independence(
+    make_run: Maker,
+) -> None:
+    """Whether there are too many pairs has nothing to do with it."""
+    few = make_run(sweep={"n": ("1", "2", "3", "4", "5")}, repeat=3, duration_s=2.0)
+    text = build(few, ["md"])[0].read_text(encoding="utf-8")
+    assert "5 configurations are too many to compare" in text
+    assert "Whether repetitions depend on each other is unknown" in text
+    assert "No evidence that" not in text

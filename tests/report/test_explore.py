@@ -70,6 +70,20 @@ def test_of_many_cells_the_first_are_shown(
     assert "This table has the first cell of each configuration" in text
 
 
+@pytest.mark.usefixtures("without_drawing")
+def test_values_that_the_table_of_cells_lacks_are_told(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=1, duration_s=2.0)
+    assert data_of(path)["all"] and "has the first 4 values" not in build(path)[0].read_text(
+        "utf-8"
+    )
+    header = json.loads((path / "plan.json").read_text(encoding="utf-8"))
+    header["measure"] = [{"name": name} for name in ("fairness", "goodput", "rtt")]
+    (path / "plan.json").write_text(json.dumps(header), encoding="utf-8")
+    assert len(data_of(path)["heads"]) == explore.MAX_MEASURES == 4
+    text = build(path)[0].read_text("utf-8")
+    assert "This table has the first 4 values that <code>measure</code> names" in text
+
+
 def test_json_cannot_end_its_element() -> None:
     text = explore.as_json({HOSTILE: [HOSTILE, "\u2028", None]})
     assert not set("<>&\u2028") & set(text)

@@ -25,7 +25,7 @@ from fairc.runtime.report.figures import Drawing, defaults, window
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
-from fairc.runtime.report.figures.traces import Line, broken
+from fairc.runtime.report.figures.traces import BINS, Line, broken
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.svg import themed, tidy
@@ -196,11 +196,18 @@ def test_the_synthetic_tables_have_the_documented_columns(make_run: Maker) -> No
 
 
 def test_a_line_is_broken_where_no_connection_was_open() -> None:
-    line = Line("a", 0, [0.0, 0.1, 5.0, 5.1], [1.0, 2.0, 3.0, 4.0])
-    times, values = broken(line, 1.0)
-    assert times == [0.0, 0.1, 2.55, 5.0, 5.1]
-    assert [*values[:2], *values[3:]] == line.values and math.isnan(values[2])
-    assert broken(line, 9.0) == (line.times, line.values)
+    """Between the loads of a page, say; nowhere else, however many of the values are kept."""
+    t = [0.1, 0.2, 0.3, 1.2, 1.3]
+    times, values = broken(Line("web", 0, t, [10.0, 20, 140, 10, 11]), 0.016)
+    assert times == [0.1, 0.2, 0.3, pytest.approx(0.75), 1.2, 1.3]
+    assert [math.isnan(value) for value in values] == [False] * 3 + [True] + [False] * 2
+    assert broken(Line("web", 0, t, [10.0, 20, 140, 10, 11]), 1.0) == (t, [10, 20, 140, 10, 11])
+    for step, count in ((0.1, 1700), (0.1, 20), (1.0, 60)):
+        every = np.arange(count) * step
+        kept = decimate(every, np.sin(every * 7), BINS // 2)
+        line = Line("a", 0, *kept)
+        assert broken(line, 4 * float(every[-1]) / BINS) == kept
+    assert broken(Line("a", 0, [1.0], [2.0]), 0.0) == ([1.0], [2.0])
 
 
 def test_a_home_that_cannot_be_written_adds_no_lines_of_a_library() -> None:

@@ -194,6 +194,29 @@ def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
     assert [e.measure.flow for e in tile.numbers] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.usefixtures("without_drawing")
+@pytest.mark.parametrize(
+    ("flows", "shown", "others"),
+    [
+        ("abcd", "abcd", ""),
+        ("abcdef", "abc", "goodput of d, goodput of e and goodput of f"),
+    ],
+)
+def test_a_tile_drops_no_number_without_saying_so(
+    make_run: Maker, flows: str, shown: str, others: str
+) -> None:
+    """Three configurations have less room each than two, and four numbers fit there, too."""
+    path = make_run(
+        flows=tuple(flows), sweep={"n": ("1", "2", "3")}, fairness=False, repeat=1, duration_s=1.0
+    )
+    results = Results(Run(path))
+    found = tiles(results, answer(results.run, results))
+    assert [[e.measure.flow for e in tile.numbers] for tile in found] == [[*shown]] * 3
+    assert [tile.others for tile in found] == [others] * 3
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert page.count("Only in the table below: ") == (3 if others else 0)
+
+
 def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
     """Nine pairs of CCAs over 5 x 5 x 5 networks fill no grid: the pairs are compared, not
     pooled.
@@ -252,7 +275,7 @@ def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fairness.F", None, "1")
     results = SimpleNamespace(select=lambda _: (measure,))
-    of = SimpleNamespace(run=run, results=results, crowds={})
+    of = SimpleNamespace(run=run, results=results, crowds=lambda flows: {})
     first = next(_candidates(cast(Any, of), measure))
     assert (first.kind, first.options["x"], first.options["y"]) == ("heatmap", "loss", "latency")
     assert set(cast(Any, first.options["facet"])) == {"n", "tcps"}

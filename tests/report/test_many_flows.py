@@ -6,14 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from requested_figures import subject_of
 
-from fairc.runtime.repetitions.crowds import MOST_FLOWS
+from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.expressions import Selection
+from fairc.dsl.model.names import statement_of
+from fairc.runtime.repetitions.crowds import MOST_FLOWS, crowds
 from fairc.runtime.repetitions.samples import samples
+from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.figures.chart import Axis, Chart, Panel
 from fairc.runtime.report.figures.marks import Line
+from fairc.runtime.report.figures.query import load
 from fairc.runtime.report.figures.style import paper_style
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
@@ -88,6 +94,59 @@ def test_the_page_has_the_groups_of_a_table(make_run: Maker) -> None:
         assert of_page.values == of_table.values
         assert of_page.median == of_table.median
         assert (of_page.crowd, of_page.left_out) == (of_table.crowd, of_table.left_out)
+
+
+def test_a_table_of_the_command_has_the_groups_of_the_page(report: _Report) -> None:
+    """Users of a group, too: the page and `fairc table` have one rule."""
+    rows = summarise(report.run.measured, GOODPUT, together=True)
+    shown = [(row["by"]["flow"], row.get("flows")) for row in rows]
+    assert shown == [("heavy", None), ("light", len(MANY))] * 4
+    results = report.subject.results
+    assert [m.flow for m in results.select(GOODPUT)] == ["heavy", "light"]
+
+
+def test_flows_that_are_chosen_by_name_keep_it(report: _Report) -> None:
+    chosen = {"light-2", "light-3"}
+    rows = summarise(
+        report.run.measured, GOODPUT, where=lambda names: names["flow"] in chosen, together=True
+    )
+    assert {row["by"]["flow"] for row in rows} == chosen
+    assert not any("flows" in row for row in rows)
+
+
+def test_a_figure_names_flows_that_it_chooses(make_run: Maker) -> None:
+    flows = ("heavy", *(f"q[{i}]" for i in range(1, MOST_FLOWS + 2)))
+    subject = subject_of(make_run(flows=flows, fairness=False, repeat=1, duration_s=1.0))
+
+    def named(where: Selection | None) -> set[str]:
+        request = FigureRequest(kind="line", metric=GOODPUT, where=where)
+        return {sample.keys["flow"] for sample in load(subject, request).samples}
+
+    assert named(None) == {"heavy", "q"}
+    chosen = Selection(text="flow == q[2]", names=("flow",), rows=(("q[2]",),))
+    assert named(chosen) == {"q[2]"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown_as_one"),
+    [
+        ([[f"q[{i}]" for i in range(MOST_FLOWS + 1)]], {"q"}),
+        ([[f"heavy-{i}" for i in range(MOST_FLOWS + 1)]], {"heavy"}),
+        ([[f"web[{i}]-{user}" for user in range(13) for i in (1, 2)]], {"web[1]", "web[2]"}),
+        ([[f"q[{i}]" for i in range(MOST_FLOWS)]], set()),
+        ([[f"q[{i}]"] for i in range(MOST_FLOWS + 1)], set()),  # never together in a cell
+        ([["q[1]"], [f"q[{i}]" for i in range(MOST_FLOWS + 1)]], {"q"}),
+    ],
+)
+def test_many_flows_are_more_than_twelve_of_a_statement_in_a_cell(
+    cells: list[list[str]], shown_as_one: set[str]
+) -> None:
+    every = {flow for flows in cells for flow in flows}
+    found = crowds(cells, every)
+    assert {*found.values()} == shown_as_one
+    assert found.keys() == ({*every} if shown_as_one else set())
+    assert not crowds(cells, [*every][:MOST_FLOWS])
+    assert {*crowds(cells, every, above=0).values()} == {statement_of(flow) for flow in every}
 
 
 def test_figures_over_time_have_one_line_with_a_band(report: _Report) -> None:

@@ -11,6 +11,7 @@ from requested_figures import subject_of
 
 from fairc.mechanisms.devices.policer import figure as buckets
 from fairc.mechanisms.devices.policer.figure import MOST_USERS
+from fairc.runtime.formatting import MINUS
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import NothingToDraw
 from fairc.runtime.report.figures.style import paper_style
@@ -51,7 +52,7 @@ def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
     assert all(f"user-{n}" in svg for n in range(2, USERS))
     assert "user-0" not in svg and "user-1" not in svg
     assert f"more than {MOST_USERS} users" in drawing.caption
-    assert f"down to {-(USERS - 1):.3g} tokens" in drawing.alt
+    assert f"down to {MINUS}{USERS - 1} tokens" in drawing.alt
     assert drawing.picture is not None
     with paper_style():
         (axes,) = drawing.picture.draw("page").axes

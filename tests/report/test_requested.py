@@ -26,6 +26,7 @@ from requested_figures import (
 
 from fairc.compiler.plan import FigureRequest, Shown
 from fairc.runtime.formatting import Number
+from fairc.runtime.repetitions.sides import LEAST
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import (
     Drawing,
@@ -253,7 +254,7 @@ def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
     assert isinstance(drawing, Drawing)
     values = values_of(subject, F, n="2")[None]
     assert len(values) == 9
-    squares, circles = sum(v < 0 for v in values), sum(v > 0 for v in values)
+    squares, circles = sum(v <= -LEAST for v in values), sum(v >= LEAST for v in values)
     assert f"cubic dominates in {squares} and bbr dominates in {circles} of 9" in drawing.alt
     assert "n = 9 cells; left out: 1 invalid, 1 failed and 1 without a value." in drawing.caption
     assert "where n == 2" in drawing.title
@@ -263,6 +264,30 @@ def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
         assert shades <= set(fills)
         assert {"cubic dominates", "bbr dominates"} <= set(texts_of(svg))
         assert svg.count("url(#") >= 3  # a hatched place for each of those left out
+
+
+def test_noise_of_f_fills_no_mark(make_run: Maker) -> None:
+    """A median of -0.0014 whose interval excludes 0 is open, and nobody dominates by it."""
+    more = tuple(
+        (place, r, F, None, value * (1 + r / 20), "1", "")
+        for place, value in enumerate((-0.0014, -0.2))
+        for r in range(1, 7)
+    )
+    sweep = {"loss": ("0%", "1%"), "n": ("1",)}
+    path = run_of(
+        make_run,
+        "heatmap(fairness.F, x: n, y: loss)",
+        sweep=sweep,
+        repeat=6,
+        more=more,
+        fairness=False,
+    )
+    _, drawing = requested(path)
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Heat)
+    (found,) = drawing.picture.maps
+    assert [(t.side, t.sure) for t in found.tiles.values()] == [(-1, False), (-1, True)]
+    assert "cubic dominates in 1 and bbr dominates in 0 of 2 tiles" in drawing.alt
+    assert "Open: |F| < 0.01, the 95 % interval contains 0" in drawing.caption
 
 
 def shade_of(value: float) -> str:

@@ -4,7 +4,7 @@ one.
 
 from __future__ import annotations
 
-from fairc.runtime.formatting import one_line
+from fairc.runtime.formatting import one_line, quantity
 from fairc.runtime.report.figures.base import Drawing, FigureKind, NothingToDraw, Subject, decimate
 from fairc.runtime.report.figures.traces import (
     BINS,
@@ -46,7 +46,7 @@ def by_default(subject: Subject) -> Drawing:
         "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
         f" which packets are dropped. With more than {MOST_USERS} users, only those with the most"
         " drops, and then the most tokens, are shown.",
-        f"Line chart of the level of buckets over time, down to {min(values):.3g} tokens.",
+        f"Line chart of the level of buckets over time, down to {quantity(min(values), 'tokens')}.",
     )
 
 

@@ -22,8 +22,9 @@ packet with a re-echo takes one token. A packet that arrives at level L is dropp
 clamp(-L / d, 0, 1) by a soft policer, clamp(-10 L / d, 0, 1) by a mild one, and by a strict one 1
 at L <= 0, else 0.
 
-A `token_bucket` polices bytes: of it a flow has policing.loss and policing.drops. Of several on its
-way, the drops are added up, and the loss is the share that does not get through all of them.
+A `token_bucket` polices bytes: of it a flow has policing.loss, which stands for `policing` there,
+and policing.drops. Of several on its way, the drops are added up, and the loss is the share that
+does not get through all of them.
 
 Time series: policing.level, one per flow.
 
@@ -44,7 +45,11 @@ from fairc.runtime.metrics.base import Metric, Presentation, declared, per_flow
 
 from .record import PolicerRecord, buckets_of, policers_of, unexposed_losses
 
-TOKENS = declared("policing.tokens", "tokens that its packets take per second")
+TOKENS = declared(
+    "policing.tokens",
+    "tokens that its packets take per second",
+    shown=Presentation(stand_in="policing.loss"),
+)
 LOSS = declared(
     "policing.loss",
     "share of its packets that the policer dropped",
@@ -75,7 +80,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         policed = measurement.devices.get("policer")
         reason = "it is not policed" if policed else "no flow is policed"
         if through is not None:
-            reason = "its policer counts bytes, not congestion"
+            reason = "a token bucket polices bytes, and counts no congestion"
         known = {LOSS: None if through is None else 1 - through, DROPS: bucket_drops}
         others = (
             value.of(known.get(value), flow.name, reason) for value in VALUES if value is not SMALL

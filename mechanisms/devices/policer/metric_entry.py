@@ -11,14 +11,20 @@ _OF_TOKEN_BUCKETS = ("loss", "drops")
 
 
 def _lacks(value: str, paths: Sequence[FlowPath]) -> str:
-    """Of values of a policer: a token bucket counts bytes, and has no tokens of congestion."""
+    """Of values of a policer: a token bucket counts bytes, and has no tokens of congestion. Without
+    the name of a value there is one of either.
+    """
     if value == "small_window":
         return ""
     if not any(path.devices & {"policer", "token_bucket"} for path in paths):
         return "no flow is policed"
-    if value not in _OF_TOKEN_BUCKETS and not any("policer" in path.readers for path in paths):
-        return "the policer counts bytes, not congestion"
-    return ""
+    if value in ("", *_OF_TOKEN_BUCKETS) or any("policer" in path.readers for path in paths):
+        return ""
+    known = " and ".join(f"`policing.{name}`" for name in _OF_TOKEN_BUCKETS)
+    return (
+        "a token bucket polices bytes: no packet takes a token for congestion that it causes, as"
+        f" at `conex`; behind a token bucket, {known} have values"
+    )
 
 
 ENTRY = MetricEntry(

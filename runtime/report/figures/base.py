@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fairc.runtime.repetitions.crowds import MOST_FLOWS
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
@@ -60,10 +61,11 @@ class Subject:
     choice: str
     together: bool = False
 
-    @property
-    def crowds(self) -> dict[str, str]:
-        """The name of all flows of a statement, by flow, of those that are shown as one."""
-        return self.run.crowds_above(1) if self.together else self.run.crowds
+    def crowds(self, flows: Collection[str]) -> dict[str, str]:
+        """Return the name of all flows of a statement, by flow, of some of which the figure shows
+        as one.
+        """
+        return self.run.measured.crowds(flows, 1 if self.together else MOST_FLOWS)
 
     def measures(self, *metrics: str) -> bool:
         """Tell whether the experiment measures one of these metrics."""

@@ -21,6 +21,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.metric_names import unmarked
 from fairc.runtime.formatting import between, counted, decimals_for, listed, number, one_line
 from fairc.runtime.metrics.registry import presentation
+from fairc.runtime.repetitions.sides import LEAST, decided, side
 
 from .axis import thinned
 from .base import Drawing, FigureKind, NothingToDraw, Subject
@@ -42,8 +43,9 @@ HATCHED = "Hatched: cells ran, but none has a value that counts."
 class Tile:
     """One place of a map: its value (in the shown unit), and how many cells it is made of.
 
-    side: -1 or 1 where that session dominates, and 0 for neither; sure: whether one value or an
-    interval without 0 says so. of: the configuration that it is of alone, or empty.
+    side: -1 or 1 where that session gets more, and 0 for neither; sure: whether it dominates, by
+    one value or by an interval (`repetitions/sides.py`). of: the configuration that it is of alone,
+    or empty.
     """
 
     value: float
@@ -110,10 +112,10 @@ def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
             if sums.is_endless(e):
                 tiles[place[0], place[1]] = Tile(inf, e.n, of=only(members))
             elif e.value is not None:
-                side = (e.value > 0) - (e.value < 0) if signed else 0
-                outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
-                value, sure = e.value / query.scale.factor, e.n == 1 or outside
-                tiles[place[0], place[1]] = Tile(value, e.n, side, sure, only(members))
+                sign = (e.value > 0) - (e.value < 0) if signed else 0
+                sure = bool(side(e.value) if e.n == 1 else decided(e))
+                value = e.value / query.scale.factor
+                tiles[place[0], place[1]] = Tile(value, e.n, sign, sure, only(members))
         left_out: dict[Place, int] = {}
         for gap in query.gaps:
             if belongs(gap, facet, key):
@@ -165,13 +167,13 @@ def colouring(
         first, second = map(one_line, sides)
         parts.append(
             f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates"
-            f" ({symbol} < 0); circle: {second} ({symbol} > 0)."
-        )
-        if sizes != [1]:
-            parts.append(
-                "Filled: a single cell, or the 95 % interval excludes 0; open: the interval"
-                " contains 0, or there are too few cells for one."
+            f" ({symbol} < 0); circle: {second} ({symbol} > 0). Open: |{symbol}| < {LEAST:g}"
+            + (
+                "."
+                if sizes == [1]
+                else ", the 95 % interval contains 0, or there are too few cells for one."
             )
+        )
     elif _is_diverging(query, maps):
         parts.append("Red is above 0, blue below; the darker, the further from it.")
     else:
@@ -182,8 +184,8 @@ def colouring(
 def _sides_text(maps: Sequence[Map], sides: tuple[str, ...]) -> str:
     tiles = [tile for found in maps for tile in found.tiles.values()]
     parts = [
-        f"{one_line(name)} dominates in {sum(t.side == side for t in tiles)}"
-        for name, side in zip(sides, (-1, 1), strict=False)
+        f"{one_line(name)} dominates in {sum(t.sure and t.side == sign for t in tiles)}"
+        for name, sign in zip(sides, (-1, 1), strict=False)
     ]
     return f" {listed(parts)} of {counted(len(tiles), 'tile')}." if parts else ""
 
@@ -380,7 +382,7 @@ def _keys(maps: list[Map], sides: tuple[str, ...]) -> list[Key]:
         for name, marker in zip(sides, (_FIRST, _SECOND), strict=False)
     ]
     if any(t.side and not t.sure for t in tiles):
-        keys.append(Key("open: undecided", INK, marker=_SECOND, filled=False))
+        keys.append(Key("open: neither or undecided", INK, marker=_SECOND, filled=False))
     return keys
 
 

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
@@ -282,11 +282,7 @@ class Query:
                 f" In {counted(driven, 'configuration')} flows move while the network or the set"
                 " of flows changes as declared."
             )
-        apart = sum(
-            any(run.measured.unequal_times(name, of, own) for name in about)
-            for of in configurations
-        )
-        if apart:
+        if apart := len(self._apart(configurations, own)):
             text += (
                 f" In {counted(apart, 'configuration')} flows are measured over different times:"
                 " their rates do not add up."
@@ -315,6 +311,16 @@ class Query:
             and any(len({sample.keys.get(name) for sample in of}) > 1 for of in groups)
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
+
+    def _apart(self, configurations: Iterable[str], flows: Collection[str]) -> set[str]:
+        """Return the configurations of which it shows rates of flows over different times, or
+        their sum.
+        """
+        measured = self.subject.run.measured
+        if self.expression is None:
+            return {c for c in configurations if measured.unequal_times(self.metric, c, flows)}
+        sums = (measured.times_of_sums(unit.expression) for unit in self.expression.units)
+        return {configuration for of in sums for configuration in of}
 
     @property
     def stem(self) -> str:
@@ -361,19 +367,24 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     loads = [load for load in loads if load] or [""]
     omitted, samples, gaps = Omissions(), [], []
     found: set[tuple[str, str]] = set()
-    crowds = subject.crowds
     outcomes = [o for c in run.configurations for o in c.counted]
     cells, chosen = _condition(request.where and request.where.without(FLOW)), request.where
     flows = chosen.values_of(FLOW) if chosen else {}
     rows = _condition(chosen)
-    for sample in each_sample(outcomes, results.values(metric), where=cells):
-        whole, path = run.subflows.get(sample.flow, (sample.flow, ""))
-        declared, users = run.origins.get(whole, (whole, ""))
-        shown = crowds.get(whole, declared)
+
+    def is_shown(sample: Sample) -> bool:
         if not _is_of(request.flow, run, sample.flow):
-            continue
-        if flows and not rows({**sample.keys, FLOW: declared}):
-            continue
+            return False
+        return not flows or rows({**sample.keys, FLOW: _origin(run, sample.flow)[0]})
+
+    every = each_sample(outcomes, results.values(metric), where=cells)
+    asked = [sample for sample in every if is_shown(sample)]
+    of = {sample.flow for sample in asked}
+    crowds = subject.crowds({_whole(run, flow)[0] for flow in of})
+    for sample in asked:
+        whole, path = _whole(run, sample.flow)
+        declared, users = _origin(run, sample.flow)
+        shown = crowds.get(whole, declared)
         load = sample.keys[LOAD]
         if load not in loads:
             continue
@@ -396,6 +407,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         about += f" where {request.where.text}" if request.where else ""
         raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
     unit = measures[0].unit
+    own = [m for m in measures if (m.flow or "") in of]
     return Query(
         subject,
         request,
@@ -404,7 +416,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         scale_for(unit, [sample.value for sample in samples]),
         tuple(samples),
         tuple(gaps),
-        _orders(subject, measures, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
+        _orders(run, own, crowds, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
         omitted,
     )
 
@@ -457,7 +469,7 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: ShownQuantit
         scale_for(shown.unit, [sample.value for sample in samples]),
         tuple(samples),
         tuple(gaps),
-        _orders(subject, (), every_key)
+        _orders(run, (), {}, every_key)
         | {FLOW: [*dict.fromkeys(flows)], SUBFLOW: [""], USERS: [""]},
         estimated=estimated,
     )
@@ -468,6 +480,19 @@ def _is_of(wanted: str, run: Run, flow: str) -> bool:
     indexes; empty: to any.
     """
     return not wanted or wanted in (flow, base(flow), *run.origins.get(flow, ()))
+
+
+def _whole(run: Run, flow: str) -> tuple[str, str]:
+    """Return the flow of a subflow, and its path; of any other flow itself, and no path."""
+    return run.subflows.get(flow, (flow, ""))
+
+
+def _origin(run: Run, flow: str) -> tuple[str, str]:
+    """Return the name of a flow, or of a subflow's flow, without its user, and its group of
+    users.
+    """
+    whole, _ = _whole(run, flow)
+    return run.origins.get(whole, (whole, ""))
 
 
 def _condition(chosen: Selection | None) -> Where:
@@ -483,14 +508,15 @@ def _place(outcome: Outcome, load: str) -> dict[str, str]:
 
 
 def _orders(
-    subject: Subject, measures: Sequence[Measure], keys: Sequence[Mapping[str, str]]
+    run: Run,
+    measures: Sequence[Measure],
+    crowds: Mapping[str, str],
+    keys: Sequence[Mapping[str, str]],
 ) -> dict[str, Sequence[str]]:
     """Return name -> the values that occur among the keys, in the order in which they are shown."""
-    run = subject.run
     there = {name: {k[name] for k in keys if name in k} for name in (*ALWAYS, *run.axes)}
-    paths = [run.subflows.get(m.flow or "", (m.flow or "", "")) for m in measures]
-    origins = [run.origins.get(whole, (whole, "")) for whole, _ in paths]
-    crowds = subject.crowds
+    paths = [_whole(run, m.flow or "") for m in measures]
+    origins = [_origin(run, whole) for whole, _ in paths]
     shown = [crowds.get(whole, o[0]) for (whole, _), o in zip(paths, origins, strict=True)]
     return {
         REPETITION: sorted(there[REPETITION], key=int),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.runtime.formatting import Scale, scale_for
+from fairc.runtime.formatting import Scale, quantity, scale_for
 from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Run
 
@@ -20,8 +20,8 @@ def by_default(subject: Subject) -> Drawing:
     if not panels:
         raise NothingToDraw("no samples of a queue")
     parts = [
-        f"{p.heading}: up to {max(p.lines[0].values):.3g} {p.unit}"
-        + (f", limit {p.limit[0]:.3g} {p.unit}" if p.limit else "")
+        f"{p.heading}: up to {quantity(max(p.lines[0].values), p.unit)}"
+        + (f", limit {quantity(p.limit[0], p.unit)}" if p.limit else "")
         for p in panels[:4]
     ]
     return over_time(

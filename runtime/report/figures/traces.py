@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from fairc.runtime.repetitions.reading import Outcome
@@ -19,8 +21,9 @@ from .style import colour, dash
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
 BINS = 300
-# Samples come every 100 ms while a connection is open; a longer silence breaks its line.
-SILENCE_S = 1.0
+# A line breaks where nothing was seen for so many times the usual distance between its values:
+# between the loads of a page, say, no connection is open, and nothing has a window.
+SILENCE = 3.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +114,13 @@ def over_time(
     return Drawing(name, "time", title, whole, alt, chart(panels, across))
 
 
-def broken(line: Line, silence_s: float) -> tuple[list[float], list[float]]:
-    """Return a line's times and values, with a NaN wherever nothing was seen for longer than
-    this.
+def broken(line: Line, shortest_s: float) -> tuple[list[float], list[float]]:
+    """Return a line's times and values, with a NaN wherever nothing was seen for long.
+
+    shortest_s: what is not long, however close its values are elsewhere.
     """
+    steps = [after - before for before, after in pairwise(line.times)]
+    silence_s = max(shortest_s, SILENCE * median(steps)) if steps else shortest_s
     times, values = line.times[:1], line.values[:1]
     for before, t, value in zip(line.times, line.times[1:], line.values[1:], strict=False):
         if t - before > silence_s:
@@ -129,7 +135,8 @@ def chart(panels: Sequence[Panel], across: int = 0) -> Chart:
     """Return panels over one time; across: those of a configuration, which stand side by side."""
     times = [t for panel in panels for line in panel.lines for t in line.times]
     first, last = min([0.0, *times]), max(times)
-    silence_s = max(SILENCE_S, 3 * (last - first) / BINS)
+    # Values of neighbouring bins lie less than two bins apart, each at most 2 / BINS wide.
+    shortest_s = 4 * (last - first) / BINS
     top: dict[str, float] = {}
     for panel in panels:
         values = [v for line in panel.lines for v in (line.band[1] if line.band else line.values)]
@@ -139,7 +146,7 @@ def chart(panels: Sequence[Panel], across: int = 0) -> Chart:
     for panel in panels:
         low, high = panel.span or (0, top[panel.unit] * 1.06 or 1)
         marks = [
-            Mark(*broken(at, silence_s), colour(at.index), dash(at.index), at.name, 0.8)
+            Mark(*broken(at, shortest_s), colour(at.index), dash(at.index), at.name, 0.8)
             for at in panel.lines
         ]
         zero = [Rule(0)] if panel.span and low < 0 < high and not panel.limit else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairc.runtime.formatting import listed, one_line
+from fairc.runtime.formatting import listed, one_line, quantity
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.run import Run, by_flow, in_list
 
@@ -59,7 +59,8 @@ def by_default(subject: Subject) -> Drawing:
 
 def _alt(panels: list[Panel]) -> str:
     parts = [
-        f"{p.heading}, {line.name}: {min(line.values):.3g} to {max(line.values):.3g} {p.unit}"
+        f"{p.heading}, {line.name}: {quantity(min(line.values), '')} to"
+        f" {quantity(max(line.values), p.unit)}"
         for p in panels[:4]
         for line in p.lines
     ]
