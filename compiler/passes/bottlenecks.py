@@ -68,7 +68,7 @@ def _is_idle(egress: Egress, ways: Iterable[Sequence[Egress]]) -> bool:
 def _keeps_gaps(egress: Egress) -> bool:
     """Return whether packets keep their distances: there is one rate, and one delay."""
     way = egress.way
-    whole = way.transmit == "frames" and way.medium is None and way.impairment.repair is None
+    whole = way.transmit != "bucket" and way.medium is None and way.impairment.repair is None
     return whole and is_steady(way)
 
 

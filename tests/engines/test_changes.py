@@ -85,7 +85,7 @@ def test_no_link_carries_more_than_its_capacity(measured: Measurement, name: str
     request = MetricRequest(name="utilization", sessions=(name,))
     (used,) = utilization.METRIC.compute(measured, request)
     assert 0.95 < (used.value or 0) <= 1
-    (got, _) = share.METRIC.compute(measured, MetricRequest(name="share", sessions=(name,)))
+    (got, *_) = share.METRIC.compute(measured, MetricRequest(name="share", sessions=(name,)))
     assert got.value is not None
     edges_s = np.arange(0.1, 0.5, 0.01)
     queue = flow_of(measured, name).queue

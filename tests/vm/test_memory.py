@@ -93,7 +93,7 @@ def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mi
     [
         ("rate = 1Mbit/s", 1, 256),
         ("rate = 1Mbit/s  at 1s { rate = 200Mbit/s }", 1, 1024),
-        ("rate = 1Mbit/s", 100, 2048),  # each is captured: links of equal rate may all drop
+        ("rate = 1Mbit/s  queue = fifo(10pkt)", 100, 2048),  # each is captured: its queue is named
     ],
 )
 def test_changing_links_and_many_nodes_are_not_small(link: str, routers: int, mib: int) -> None:
