@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 
 from mininet.net import VERSION
 
@@ -135,7 +136,8 @@ def run(
     def give_up(number: int, frame: FrameType | None) -> None:
         # A shell that runs a command takes no other, so Mininet cannot stop it.
         for host in net.hosts:
-            os.killpg(host.shell.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # the command may have ended its shell
+                os.killpg(host.shell.pid, signal.SIGKILL)
         os._exit(128 + number)
 
     thread = threading.Thread(target=beside, daemon=True)

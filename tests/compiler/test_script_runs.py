@@ -236,7 +236,11 @@ def test_commands_that_do_not_end_are_stopped_with_the_program(
 ) -> None:
     out = tmp_path / "out"
     before, _, after = script.read_text().partition("def meanwhile(net):")
-    endless = "def meanwhile(net):\n    net.get('s1').cmd('while :; do sleep 1; done')"
+    endless = """def meanwhile(net):
+    ended = net.get("c1").shell
+    ended.kill()
+    ended.wait()
+    net.get("s1").cmd("while :; do sleep 1; done")"""
     script.write_text(f"{before}{endless}\n\n\n{after[after.index('def main') :]}")
     program = subprocess.Popen([PYTHON, script, out])
     eventually(lambda: (out / "cell.json").exists())
