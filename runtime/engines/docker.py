@@ -23,10 +23,10 @@ from fairc.runtime.host.faults import EngineUnavailable
 from . import host
 from .base import RawResult, result
 from .container_probe import probe
-from .script import ending
+from .script import MOST_ENDING_S, ending
 
 # From the first container to the epoch, draining queues and statistics after the end.
-MARGIN_S = 90.0
+MARGIN_S = 70.0 + MOST_ENDING_S
 POLL_S = 0.05
 INSPECT_S = 2.0
 HASH_OPTION = Path("/proc/sys/net/core/txrehash")

@@ -14,12 +14,12 @@ from fairc.cell.expansion import expand
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.runtime.engines.script import failure, one_line
+from fairc.runtime.engines.script import MOST_ENDING_S, failure, one_line
 from fairc.runtime.host import bounds, faults
 from fairc.runtime.vm import exchange, recipe
 
 # After its deadline a script still has to stop processes and to write its results.
-DEADLINE_MARGIN_S = 150.0
+DEADLINE_MARGIN_S = 30.0 + MOST_ENDING_S
 # And the guest to end before it is stopped from outside.
 OUTSIDE_MARGIN_S = 30.0
 # Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how

@@ -22,10 +22,10 @@ from fairc.runtime.vm import recipe
 from . import host
 from .base import RawResult, refuse_images, result
 from .endpoints import endpoints
-from .script import ending
+from .script import MOST_ENDING_S, ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
-MARGIN_S = 60.0
+MARGIN_S = 40.0 + MOST_ENDING_S
 POLL_S = 0.05
 PROGRAM = "experiment.py"
 PIP = "Selenium, of fairc's extra `browser` (`pip install -e '.[browser]'` in a clone)"

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from fairc.cell.expansion import MAX_DRAIN_NS
+
 # Of cell.json: that of a thousand flows has a tenth of a MB.
 MOST_BYTES = 64 << 20
 MOST_CHARACTERS = 2000
+
+MOST_ENDING_S = 2 * MAX_DRAIN_NS / 1e9
+"""After a cell's end: for clients to end, and then for queues to drain."""
 
 
 def one_line(text: str) -> str:
