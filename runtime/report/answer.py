@@ -203,7 +203,8 @@ def _shown(
     (requests, a video) it merely shows this load. One that is always shown is not where nobody
     asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a
     column for each, so there the last ones are left out, if there are too many; and so is one that
-    is `absent`. One without a value may have another beside it (Jain's index, F of four flows).
+    is `absent`. A metric without a value may name one that is shown too (F of four flows: Jain's
+    index).
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:

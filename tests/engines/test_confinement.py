@@ -300,8 +300,10 @@ def test_the_umask_of_root_keeps_no_machine_from_its_files(tmp_path: Path, umask
 
 
 def _machine(programs: int) -> tuple[int, list[int]]:
-    """Return the kernel of the machine that this process runs, and its guest's programs, once there
-    are so many and one of them has computed for a second: none of the boot's does.
+    """Return the kernel of the machine that this process runs, and its guest's programs.
+
+    Wait for this many of them, and until one has computed for a second, which none does during the
+    boot.
     """
     before = dict[int, float]()
 

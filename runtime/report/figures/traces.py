@@ -21,8 +21,8 @@ from .style import colour, dash
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
 BINS = 300
-# A line breaks where nothing was seen for so many times the usual distance between its values:
-# between the loads of a page, say, no connection is open, and nothing has a window.
+# A line breaks at a gap of more than this many usual distances between its values: between the
+# loads of a page, say, no connection is open, and nothing has a window.
 SILENCE = 3.5
 
 

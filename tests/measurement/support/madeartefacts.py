@@ -262,7 +262,9 @@ def crowded(**options: Any) -> Made:
 
 
 def cut_short(made: Made, waiting: int, folder: Path) -> Path:
-    """Write a cell whose captures end while so many packets wait in the queue; return the folder."""
+    """Write a cell whose captures end while this many packets wait in the queue; return its
+    folder.
+    """
     went = [n for n, p in enumerate(made.packets) if p.left_ns is not None][-waiting:]
     packets = [
         replace(p, left_ns=None, delivered_ns=None) if n in went else p
