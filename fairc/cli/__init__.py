@@ -1,5 +1,6 @@
-"""The commands, one module each, imported when it is called; commands: how each is called.
+"""The commands, one module each, imported when it is called.
 
+    commands   how each is called: arguments, options, help
     console    standard output and standard error
     interruption   Ctrl-C (fairc/start.py: the console script)
     failures   exceptions -> exit statuses and messages
@@ -9,5 +10,5 @@
     doctor, image, clean
     the commands
 
-`fairc/__main__.py` lists them. What they promise: docs/run/cli.md.
+What they promise: docs/run/cli.md.
 """

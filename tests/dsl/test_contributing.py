@@ -435,18 +435,13 @@ def hail() -> None:
     """Say hail."""
     console.result("hail")
 '''
-COMMAND_LINE = '''"""The command line of `fairc hail`."""
-
-from __future__ import annotations
-
-import click
-
-from fairc.cli.options import Command
-
-
-@click.command(cls=Command)
+COMMAND_LINE = '''@fairc.command()
 def hail() -> None:
     """Say hail."""
+
+
+@fairc.command()
+def lsp() -> None:
 '''
 TARGET = '''"""Target `names`: the names of the cells, a line each."""
 
@@ -587,8 +582,8 @@ TOYS = {
     ),
     "command": Toy(
         "hail",
-        {"fairc/cli/NAME.py": COMMAND, "fairc/cli/commands/NAME.py": COMMAND_LINE},
-        {},
+        {"fairc/cli/NAME.py": COMMAND},
+        {"fairc/cli/commands.py": (("@fairc.command()\ndef lsp() -> None:\n", COMMAND_LINE),)},
     ),
     "target": Toy(
         "names",
