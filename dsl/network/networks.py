@@ -666,23 +666,27 @@ def argument_scope(
                 labels=(Label(parameter.span, f"`{name}` has no default"),),
             )
     gather.finish()
+    places = {name: place for name, place, _ in assigned}
+    circular = _circular(topology.name.text, names, value.span)
+    return ArgumentScope(values, deferred, outer, circular, places)
 
+
+def _circular(
+    topology: str, names: Mapping[str, syntax.Parameter], at: Span
+) -> Callable[[tuple[str, ...]], NoReturn]:
+    """Return what refuses defaults that need each other: one of them must be given.
+
+    at: the call, of which this is reported once.
+    """
     first: list[CompileError] = []
 
-    def circular(circle: tuple[str, ...]) -> NoReturn:
-        """Refuse defaults that need each other: one of them must be given.
-
-        Reported once per call.
-        """
+    def refuse(circle: tuple[str, ...]) -> NoReturn:
         if first:
             raise first[0]
         listed = " or ".join(f"`{name}`" for name in circle)
         needs = tuple(Label(names[name].span, "its default needs another one") for name in circle)
-        message = f"`{topology.name.text}` needs its argument {listed}"
-        first.append(
-            CompileError([Diagnostic("missing-argument", message, value.span, labels=needs)])
-        )
+        message = f"`{topology}` needs its argument {listed}"
+        first.append(CompileError([Diagnostic("missing-argument", message, at, labels=needs)]))
         raise first[0]
 
-    places = {name: place for name, place, _ in assigned}
-    return ArgumentScope(values, deferred, outer, circular, places)
+    return refuse
