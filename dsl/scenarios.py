@@ -392,8 +392,7 @@ class Builder:
         if own is not None:
             return self.own_network(own, value, scope, changes)
         if value.name not in TOPOLOGIES:
-            span = value.name_span if isinstance(value, Applied) else value.span
-            refuse_unknown("topology", "topology", value.name, self._known(), span)
+            refuse_unknown("topology", "topology", value.name, self._known(), value.name_span)
         declared = TOPOLOGIES[value.name].declaration
         bind(TOPOLOGIES, value, "`topology`", elsewhere=links_have(declared))
         return self.own_network(declared, value, None, changes, value.name in PAIRS)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fairc.dsl.core.source import printable
+
 MINUS = "\N{MINUS SIGN}"
 INFINITE = "\N{INFINITY}"
 # Lists of values that a sentence may carry before it says "and N more".
@@ -174,8 +176,7 @@ def count_head(names: Iterable[str]) -> str:
 
 def one_line(text: str) -> str:
     """Return text fit for a figure or a table cell: no line ends, no control characters."""
-    shown = " ".join(text.split())
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+    return printable(" ".join(text.split()), "\N{REPLACEMENT CHARACTER}")
 
 
 def bar(name: str, share: float, what: str) -> str:

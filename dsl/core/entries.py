@@ -133,9 +133,7 @@ def bind(
     """
     if not isinstance(value, Symbol | Applied):
         refuse(Entries(registry), value, use, at)
-    name_span = value.name_span if isinstance(value, Applied) else value.span
-    entry = registry.get(value.name, name_span)
-    given = value.arguments if isinstance(value, Applied) else ()
+    entry, given = registry.get(value.name, value.name_span), value.arguments
     gather, result = Gather(), None
     with gather.attempt():
         result = match(entry, given, value.span, at, elsewhere)

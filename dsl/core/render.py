@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .diagnostics import Diagnostic, Diagnostics, Label, Severity
-from .source import Span
+from .source import Span, printable
 
 LIMIT = 50
 """At most this many diagnostics are shown; the rest are only counted."""
@@ -180,4 +180,4 @@ def _visible(line: str) -> str:
 
 def _safe(text: str) -> str:
     """Replace what would move the cursor or reorder the line."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return printable(text, "�")

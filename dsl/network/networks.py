@@ -642,11 +642,10 @@ def argument_scope(
                     labels=(Label(names[parameter.name.text].name.span, "the first one"),),
                 )
             names[parameter.name.text] = parameter
-    arguments = value.arguments if isinstance(value, Applied) else ()
     assigned = assign(
         topology.name.text,
         names,
-        ((argument.key, argument.place, argument.value) for argument in arguments),
+        ((argument.key, argument.place, argument.value) for argument in value.arguments),
         gather,
         labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
         elsewhere=links_have(topology),

@@ -19,7 +19,7 @@ from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 from .claim_forms import expanded
 from .claim_readings import Reading, check_where, readings_in
 from .claim_trends import Trends, trend_of
-from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
+from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons
 from .facts import Facts, of_a_part
 
 LEVEL = 0.05
@@ -126,8 +126,8 @@ class ClaimChecker:
                 Claim(
                     text=text,
                     over=over,
-                    condition=written(where.value) if where else "",
-                    holds=written(holds.value),
+                    condition=where.value.span.one_line if where else "",
+                    holds=holds.value.span.one_line,
                     relation=resolved.relation,
                     unit=resolved.unit,
                     shared=resolved.shared,

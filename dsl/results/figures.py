@@ -166,7 +166,7 @@ class FigureChecker:
                 own = {name: Symbol(name, node.span) for name in words}
                 check_flows(node, Scope(own, parent=facts.first), flows)
             condition(node, facts.first, {*facts.symbols, *asks})
-            return Text(" ".join(node.span.text.split()), node.span)
+            return Text(node.span.one_line, node.span)
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
 
@@ -379,7 +379,7 @@ class FigureChecker:
                 node.span,
                 help=_values_of(facts.axes, names),
             )
-        return Selection(text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held)
+        return Selection(text=node.span.one_line, names=(*names, *extra), rows=held)
 
     def _holds(self, node: syntax.Expr, bound: Bindings, given: dict[str, Value]) -> bool:
         scope = self._facts.grid.scope(bound, given)

@@ -95,7 +95,7 @@ def build_precision(
     gather = Gather()
     measured = [request.label for request in facts.measured or ()]
     static = Scope({}, facts.lets)
-    head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
+    head = block.span.first(len("precision"))
     with gather.attempt():
         _check_range(repeat, head, at)
     if not block.goals:
@@ -171,7 +171,7 @@ def _goal(
 ) -> Goal:
     span = goal.key.span
     first, *rest = name.split(".")
-    metric = namer.metrics.get(first, Span(span.source, span.start, span.start + len(first)))
+    metric = namer.metrics.get(first, span.first(len(first)))
     check_sub_values(metric, rest, span)
     if first not in measured:  # then it is measured as well
         namer.name(namer.read(syntax.Name(span, first, tuple(rest)), "a precision"))
@@ -193,7 +193,7 @@ def _goal(
             help="give percentages everywhere, or nowhere",
         )
     numbers = {row: number for row, (number, _) in found.items()}
-    half = amount(" ".join(goal.value.span.text.split()), sweep.used([goal.value]), numbers)
+    half = amount(goal.value.span.one_line, sweep.used([goal.value]), numbers)
     return Goal(metric=name, within=half, relative=kinds.pop())
 
 

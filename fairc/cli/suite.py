@@ -153,12 +153,7 @@ def suite_run(
         engine=engine,
         requested=requested_engine(engine),
         jobs=jobs,
-        where=None,
-        fresh=False,
-        phases=False,
         allowed=Allowed(modules=allow_module, programs=allow_program),
-        packed=False,
-        strict=False,
         chose_folder=True,
     )
     state = standing.read_state(variant.folder)
