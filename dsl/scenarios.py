@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.custom_kernels import KernelWords
@@ -47,7 +48,6 @@ from .network.groups import (
     pair_up,
     paired,
 )
-from .network.kernels import check_queues
 from .network.link_devices import prepared
 from .network.networks import argument_scope, build_network
 from .network.paths import size_units
@@ -580,3 +580,24 @@ def _with_hosts_of_flows(
     if groups:
         network = expand(network, groups, [f for f in flows if not f.users])
     return network_on_machine(network)
+
+
+def check_queues(network: model.Network, kernel: KernelWords) -> None:
+    """Refuse queues and media that the kernel of the hosts lacks. Raises CompileError."""
+    gather = Gather()
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            needed = [name for part in way.queue.parts for name in QUEUES[part.kind].probes]
+            if way.medium is not None:
+                needed.append(way.medium.planned.module)
+            needed += [each.repair.module for each in way.impairments if each.repair]
+            lacking = [name for name in needed if name not in kernel.qdiscs]
+            if lacking:
+                with gather.attempt():
+                    fail(
+                        "unknown-queue",
+                        f"the kernel `{kernel.name}` has no queue `{lacking[0]}`",
+                        way.span,
+                        help=f"build it with CONFIG_NET_SCH_{lacking[0].upper()}=y in its --config",
+                    )
+    gather.finish()

@@ -157,7 +157,8 @@ def _totals(estimate: Estimate) -> dict[str, Any]:
 
 def _shown(compilation: Compilation, costs: Costs) -> dict[str, str | None]:
     """Return what is shown in place of the document's values, and besides them."""
-    both = [costs.least, costs.most] if costs.least else [costs.most]
+    both, solo = [costs.least, costs.most] if costs.least else [costs.most], costs.solo
+    found = counted(len(compilation.baselines.found), "configuration")
     cores = "core" if costs.most.jobs == 1 else "cores"
     free = kind_of(compilation.choice.engine).computing_is_free
     return {
@@ -166,10 +167,10 @@ def _shown(compilation: Compilation, costs: Costs) -> dict[str, str | None]:
         "virtual_s": span([duration(e.virtual_s) for e in both]),
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {costs.most.jobs} {cores}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "baselines": costs.solo
-        and f"{counted(costs.solo.cells, 'cell')} of these, of"
-        f" {counted(len(compilation.baselines.found), 'configuration')} without other flows;"
-        f" about {duration(costs.solo.wall_s)}",
+        "baselines": f"{counted(solo.cells, 'cell')} of these, of {found} without other flows;"
+        f" about {duration(solo.wall_s)}"
+        if solo
+        else None,
         "processing": _processing(compilation.processing_ns, free),
     }
 

@@ -21,8 +21,7 @@ from fairc.runtime.host.faults import EngineUnavailable, to_install
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import RawResult, refuse_images, result
-from .endpoints import endpoints
+from .base import RawResult, endpoints, refuse_images, result
 from .script import MOST_ENDING_S, ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.

@@ -163,7 +163,7 @@ from fractions import Fraction
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_COUNT
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 EVERY = Parameter("every", A_COUNT, "packets per loss", required=True)
 RARE = LossModel(
