@@ -9,8 +9,7 @@ presets        the topologies that ship with fairc
 sizes          amounts of data that may depend on the path; queues are in mechanisms/queues
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU and frames
 pages          what a load loads; workloads are in mechanisms/workloads
-transports     and ccas, by transport; distributions: of random values; draws: from them;
-               processing: the time that hosts take
+transports     and ccas, by transport; distributions: of random values; draws: from them
 metrics        and figures: what is known about them by their names; transfers: how many a
                percentile of completion times needs
 reference      the tables of docs/reference/words.md; manual: what `fairc show` says
