@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
@@ -50,6 +50,7 @@ Named = TypeVar(
     "Named", bound=syntax.Let | syntax.Metric | syntax.Service | syntax.Topology | syntax.Experiment
 )
 Indexed = TypeVar("Indexed", syntax.Flow, syntax.Users)
+Name = syntax.Word | syntax.Reference
 
 _ONE = Fraction(1)
 
@@ -214,7 +215,7 @@ class Checker:
         self._warn_unused(parts, bindings, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             found = self._try(lambda: list(excluded(grid, excludes))) or ()
-            self._warn_all(() if self._overrides.narrows else found)
+            self.diagnostics.update(() if self._overrides.narrows else found)
         common, paired = self._try(draws, block, static) or Draws()
         ends = precision is not None and precision.claims
         nodes, alike = self._of(syntax.Claim), common or paired
@@ -325,7 +326,7 @@ class Checker:
         computed += self._try(formulas.build, facts.namer.own) or ()
         comparisons = self._try(facts.namer.comparisons) or ()
         if not self.diagnostics.errors:
-            self._warn_all(formulas.unused())
+            self.diagnostics.update(formulas.unused())
         return Requests(
             measure=tuple(facts.measured or ()),
             implied=facts.namer.implied,
@@ -350,7 +351,9 @@ class Checker:
         elsewhere = self._overrides.words.union(*map(mentioned, rest))
         here = [s for name, s in services.items() if name not in elsewhere]
         reports = [n for kind in READING for n in self._of(kind)]
-        self._warn_all(unused(bindings, nodes, reports, parts.flows, parts.users, here, parts.lets))
+        self.diagnostics.update(
+            unused(bindings, nodes, reports, parts.flows, parts.users, here, parts.lets)
+        )
 
     def _grid(
         self, bindings: Sequence[syntax.Binding], lets: Mapping[str, syntax.Expr], repeat: int
@@ -430,8 +433,7 @@ class Checker:
             each = (flow.workload.page_loads for flow in flows)
             loads = max(loads, *each, 0 if scenario else 1)
         if not self.diagnostics.errors:
-            for warning in builder.never_there():
-                self.diagnostics.add(warning)
+            self.diagnostics.update(builder.never_there())
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):
@@ -517,33 +519,26 @@ class Checker:
                     continue
                 kept.append(item)
             else:
-                self._error(
-                    f"duplicate-{word}",
-                    f"`{word} {item.name.text}` is declared twice",
-                    item.name.span,
-                    labels=(Label(first.name.span, "first occurrence"),),
-                    help="rename one of them",
-                )
+                self._declared_twice(word, first.name, item.name)
         return kept
 
     def _unique(self, kind: type[Named], word: str) -> list[Named]:
         """Return the first item of each name among one kind; report the others."""
         found: dict[str, Named] = {}
         for item in self._of(kind):
-            name = item.name
-            first = found.setdefault(name.text, item)
+            first = found.setdefault(item.name.text, item)
             if first is not item:
-                span = first.name.span
-                self.diagnostics.add(
-                    Diagnostic(
-                        f"duplicate-{word}",
-                        f"`{word} {name.text}` is declared twice",
-                        name.span,
-                        labels=(Label(span, "first occurrence"),),
-                        help="rename one of them",
-                    )
-                )
+                self._declared_twice(word, first.name, item.name)
         return list(found.values())
+
+    def _declared_twice(self, word: str, first: Name, second: Name) -> None:
+        self._error(
+            f"duplicate-{word}",
+            f"`{word} {second.text}` is declared twice",
+            second.span,
+            labels=(Label(first.span, "first occurrence"),),
+            help="rename one of them",
+        )
 
     def _try(self, action: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Return what an action returns, or None after collecting its diagnostics."""
@@ -569,10 +564,6 @@ class Checker:
         help: str | None = None,
     ) -> None:
         self.diagnostics.add(Diagnostic(code, message, span, note, labels, help=help))
-
-    def _warn_all(self, warnings: Iterable[Diagnostic]) -> None:
-        for warning in warnings:
-            self.diagnostics.add(warning)
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
         self.diagnostics.add(Diagnostic(code, message, span, help=help, severity=Severity.WARNING))

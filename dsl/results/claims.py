@@ -62,15 +62,12 @@ def check_claims(
         try:
             of_a_part(facts, diagnostics, checker.add, expanded(node, facts.lets))
         except CompileError as error:
-            for diagnostic in error.diagnostics:
-                diagnostics.add(diagnostic)
+            diagnostics.update(error.diagnostics)
             if any(each.code == "too-many" for each in error.diagnostics):
                 break  # which is said once: the others would be about as many
     if is_range:
-        for diagnostic in checker.without_interval(is_end):
-            diagnostics.add(diagnostic)
-    for warning in checker.warnings(is_range):
-        diagnostics.add(warning)
+        diagnostics.update(checker.without_interval(is_end))
+    diagnostics.update(checker.warnings(is_range))
     return checker.claims
 
 

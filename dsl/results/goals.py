@@ -77,8 +77,7 @@ def check_precision(
             precision = build_precision(blocks[0], repeat, at, facts)
         with gather.attempt():
             _refuse_nothing_claimed(blocks[0], statements)
-    for diagnostic in gather.found:
-        found.add(diagnostic)
+    found.update(gather.found)
     return precision
 
 
