@@ -226,7 +226,7 @@ class Builder:
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
         kernel, on_hosts = self._machines(bound, scope)
         if kernel is not None:
-            check_queues(whole, kernel)
+            _check_queues(whole, kernel)
         return on_hosts(whole, flat, *timing, hashed=self._hashed(bound, scope))
 
     def _traffic(
@@ -582,7 +582,7 @@ def _with_hosts_of_flows(
     return network_on_machine(network)
 
 
-def check_queues(network: model.Network, kernel: KernelWords) -> None:
+def _check_queues(network: model.Network, kernel: KernelWords) -> None:
     """Refuse queues and media that the kernel of the hosts lacks. Raises CompileError."""
     gather = Gather()
     for link in network.links:

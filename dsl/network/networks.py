@@ -357,18 +357,12 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
             followed = replace(followed, rate=found)
         else:
             trace = found
-    delay, lost, loss = settings[keys.DELAY], settings.given(keys.LOSS), None
+    delay = settings[keys.DELAY]
     if isinstance(delay, Use):
         followed = replace(followed, delay=load_recording(delay, keys.DELAY.name, TIME))
         delay = _lowest(followed.delay, delay.span)
-    if isinstance(lost, Use) and lost.entry.name in RATES:
-        recorded = load_recording(lost, keys.LOSS.name, SHARE)
-        followed = replace(followed, loss=recorded)
-        loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
-    elif lost is not None:
-        loss = loss_of(cast("Quantity | Use[LossModel]", lost))
-    if loss is not None:
-        _check_numbered(settings, loss)
+    loss, recorded = _loss(settings)
+    followed = replace(followed, loss=recorded)
     queue = settings.given(keys.QUEUE)
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
@@ -413,6 +407,20 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, serving, trace)),
     )
     return _LinkSide(way, settings, dynamics, loss, given_mtu, ends)
+
+
+def _loss(settings: Settings) -> tuple[Loss | None, model.Recording | None]:
+    """Return the losses of a link, and the recording that they follow. Raises CompileError."""
+    lost, recorded = settings.given(keys.LOSS), None
+    if lost is None:
+        return None, None
+    if isinstance(lost, Use) and lost.entry.name in RATES:
+        recorded = load_recording(lost, keys.LOSS.name, SHARE)
+        loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
+    else:
+        loss = loss_of(cast("Quantity | Use[LossModel]", lost))
+    _check_numbered(settings, loss)
+    return loss, recorded
 
 
 def _in_packets(

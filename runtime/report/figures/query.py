@@ -358,13 +358,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     """
     if request.expression is not None:
         return _of_expression(subject, request, request.expression)
-    if request.metric is None:
-        raise NothingToDraw(f"`{request.kind}` names no metric")
-    try:
-        metric, _ = subject.run.measured.named(request.metric)
-    except UnknownName:
-        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
+    metric = _metric(run, request)
     measures = [m for m in results.each(metric) if _is_of(request.flow, run, m.flow or "")]
     # A load without any value, in any cell, is that of a cell that reported none: it is no place.
     loads = sorted({load_text(m) for m in measures}, key=lambda text: int(text or 0))
@@ -418,6 +413,16 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         _orders(run, own, crowds, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
         omitted,
     )
+
+
+def _metric(run: Run, request: FigureRequest) -> str:
+    """Return the full name of what a figure shows. Raises NothingToDraw."""
+    if request.metric is None:
+        raise NothingToDraw(f"`{request.kind}` names no metric")
+    try:
+        return run.measured.named(request.metric)[0]
+    except UnknownName:
+        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
 
 
 def _without(
