@@ -7,7 +7,7 @@ In order of control flow:
     engines        what each engine lacks, and what a cell costs on it
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
-    plan           the contract: Plan and Cell
+    plan           the contract: Plan and Cell; schema: as JSON Schema
     estimate       time and disk space of a run
     binary         where the endpoints' program is
     targets        what can be emitted

@@ -3,31 +3,24 @@ uses.
 
 A page has a block between `<!-- generated: NAME -->` and `<!-- end -->`; all other text is written
 by hand. `python -m fairc.runtime.documents docs` brings the blocks of all pages up to date.
-`docs/reference/plan.schema.json` is `schema`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal
-
-from pydantic import TypeAdapter
 
 from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler.engines import profile
-from fairc.compiler.plan import PLAN_VERSION, Cell, Plan
 from fairc.compiler.targets import TARGETS
 from fairc.dsl.core import units
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.values import Quantity, Size
 from fairc.dsl.model import Queue
-from fairc.mechanisms import register
 from fairc.mechanisms.queues.discipline import Limit, LinkQueue
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.reference import reference
@@ -118,22 +111,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "rules": lambda: rules.TEXT,
     "tables": _text(_tables),
 }
-
-
-def schema() -> str:
-    """Return the JSON Schema: `Plan` for plan.json, `Cell` for each line of cells.jsonl."""
-    register()
-    both: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
-        (kind.__name__, "validation", TypeAdapter(kind)) for kind in (Plan, Cell)
-    ]
-    _, document = TypeAdapter.json_schemas(
-        both,
-        title=f"fairc plan, version {PLAN_VERSION}",
-        description="plan.json is a Plan; each line of cells.jsonl is a Cell.",
-    )
-    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    document["anyOf"] = [{"$ref": "#/$defs/Plan"}, {"$ref": "#/$defs/Cell"}]
-    return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
 
 def main(folder: Path) -> None:

@@ -15,9 +15,9 @@ from fairc.compiler import Cell, Plan, compile
 from fairc.compiler import compilation as module
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.compiler.plan.identity import identity_of
+from fairc.compiler.schema import schema
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.model import Scenario
-from fairc.runtime.documents import schema
 
 ROOT = Path(__file__).parents[2]
 
