@@ -118,7 +118,7 @@ def _flow(call: syntax.Call, metric: MetricEntry, facts: Facts) -> syntax.Expr |
     return flows[0]
 
 
-def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str] = ()) -> str:
+def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str]) -> str:
     """Return the flow, or the group of users, that is named. Raises CompileError.
 
     node: its name, as written. more: flows that may be named as well.

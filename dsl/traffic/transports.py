@@ -55,7 +55,7 @@ def _paces(stack: model.Stack) -> bool:
 
 
 def stack_of(
-    over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None = None
+    over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None
 ) -> model.Stack:
     """Return the transport and the CCA of a flow, with its parameters.
 

@@ -238,9 +238,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
     (folder / "manifest.json").write_text(text)
 
 
-def make_root(
-    variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
-) -> None:
+def make_root(variant: recipe.Variant, tarball: Path, progress: Callable[[str], None]) -> None:
     """Write the root file system of a recipe as an archive, with `build.log` next to it.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.

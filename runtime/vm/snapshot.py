@@ -96,7 +96,7 @@ class Snapshot:
         return intact(self.folder, again)
 
 
-def intact(folder: Path, again: bool = False) -> bool:
+def intact(folder: Path, again: bool) -> bool:
     """Whether a folder holds a snapshot with the hashes that were recorded with it."""
 
     def found_well() -> bool:
