@@ -119,7 +119,7 @@ def _full(d: Diagnostic, colour: bool) -> str:
     lines = [paint(tone, head) + paint(_BOLD, f": {_safe(d.message)}")]
     marks = [Label(d.span, d.note)] if d.span else []
     marks += d.labels
-    gutter = max((len(str(_last_line(m.span))) for m in marks), default=1)
+    gutter = max((len(str(m.span.line)) for m in marks), default=1)
     bar = paint(_BLUE, " " * gutter + " |")
     for group in _by_source(marks):
         first = group[0]
@@ -150,10 +150,6 @@ def _by_source(marks: list[Label]) -> list[list[Label]]:
     for mark in marks:
         groups.setdefault(id(mark.span.source), []).append(mark)
     return list(groups.values())
-
-
-def _last_line(span: Span) -> int:
-    return span.line
 
 
 def _cut(marks: list[Label]) -> int:
