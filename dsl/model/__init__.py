@@ -7,6 +7,7 @@ only the compiler knows the routes.
 
 From the smallest part to the whole:
 
+    base        how all of it is checked; names: of flows and groups; metric_names: of values
     links       queue, rate, delay and losses of a link, and how they change
     network     nodes, links, proxies, tunnels
     workloads   what all workloads share; mechanisms/workloads has each of them; web pages

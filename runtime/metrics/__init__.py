@@ -1,6 +1,8 @@
 """Metrics of a measured cell: one module per metric, named as the metric is in the language.
 
-`base` defines what a metric is; each metric's module ends with its METRIC, and METRICS lists them.
+`base` defines what a metric is; each metric's module ends with its METRIC, and METRICS (`registry`)
+lists them. Shared by several: `distribution`, `groups`, `media`, `page_loads`, `sharing`, `videos`.
+`rules` are those of measurement that they cite.
 """
 
 from typing import TYPE_CHECKING
