@@ -63,8 +63,8 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What an experiment costs.
+class Estimates:
+    """The estimates of what an experiment costs.
 
     most: with all repetitions. least: if a precision ends them at the first look; None without
     one. solo: the baselines, which are part of both; None without any. looks: the numbers of
@@ -128,7 +128,7 @@ def outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[s
     return document, lines
 
 
-def _costs(compilation: Compilation, cells: Iterable[tuple[Cell, int]], jobs: int) -> Costs:
+def _costs(compilation: Compilation, cells: Iterable[tuple[Cell, int]], jobs: int) -> Estimates:
     """Return what an experiment costs; cells: of it, evenly spread, with their repetitions."""
     experiment, engine = compilation.experiment, compilation.choice.engine
     count, ends = experiment.count(), experiment.precision
@@ -143,7 +143,7 @@ def _costs(compilation: Compilation, cells: Iterable[tuple[Cell, int]], jobs: in
     if solo:
         most.include(solo)
         least.include(solo.part(looks[0] / experiment.repeat))
-    return Costs(most, least if ends else None, solo, looks)
+    return Estimates(most, least if ends else None, solo, looks)
 
 
 def _totals(estimate: Estimate) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _totals(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def _shown(compilation: Compilation, costs: Costs) -> dict[str, str | None]:
+def _shown(compilation: Compilation, costs: Estimates) -> dict[str, str | None]:
     """Return what is shown in place of the document's values, and besides them."""
     both, solo = [costs.least, costs.most] if costs.least else [costs.most], costs.solo
     found = counted(len(compilation.baselines.found), "configuration")
