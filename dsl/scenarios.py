@@ -33,7 +33,7 @@ from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
 from .model.network import Hashed
-from .network.attributes import links_have
+from .network.arguments import argument_scope, links_have
 from .network.devices import Layer
 from .network.groups import (
     Group,
@@ -49,7 +49,7 @@ from .network.groups import (
     paired,
 )
 from .network.link_devices import prepared
-from .network.networks import argument_scope, build_network
+from .network.networks import build_network
 from .network.paths import size_units
 from .text import syntax
 from .timing import Timing, check_captures, check_end

@@ -2,7 +2,8 @@
 
 In order of control flow:
 
-networks      nodes, and links with both directions; attributes: help for what links have
+arguments     what a topology is called with
+networks      nodes, and links with both directions
 impairments   delay, jitter, reordering, duplicates; dynamics: `at`, `every` and `down`
 devices       what stands in the way of packets, and the nodes that it names; link_devices: in front
               of queues; proxies: at both ends of a link; tunnels: packets in packets
