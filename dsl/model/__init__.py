@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .flows import Stack as Stack
     from .flows import Transport as Transport
     from .flows import Trip as Trip
-    from .links import Burst as Burst
     from .links import Direction as Direction
     from .links import Event as Event
     from .links import LinkDevice as LinkDevice
@@ -58,7 +57,7 @@ __getattr__ = on_demand(
     __name__,
     {
         ".flows": "Flow Multipath Stack Transport Trip",
-        ".links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
+        ".links": "Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
         ".network": "Link Network Node Proxies Tunnel",
         ".requests": "Input MetricRequest",

@@ -11,9 +11,8 @@ from fairc.dsl.core.on_demand import on_demand
 
 if TYPE_CHECKING:
     from .base import Metric as Metric
-    from .base import Value as Value
     from .registry import METRICS as METRICS
     from .registry import value_named as value_named
 
-__getattr__ = on_demand(__name__, {".base": "Metric Value", ".registry": "METRICS value_named"})
+__getattr__ = on_demand(__name__, {".base": "Metric", ".registry": "METRICS value_named"})
 """A metric does without the list, which imports all of them."""

@@ -20,7 +20,6 @@ docs/trust/statistics.md.
 Only numpy and the standard library.
 """
 
-from .estimates import CONFIDENCE as CONFIDENCE
 from .estimates import STATISTICS as STATISTICS
 from .estimates import Estimate as Estimate
 from .estimates import mean as mean
