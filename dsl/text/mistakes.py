@@ -134,6 +134,7 @@ MISSHAPEN = {
 """Shapes of other languages, up to the token that does not fit, and how it is written here."""
 
 REACH = 200
+"""Characters before a token that are looked at."""
 
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
@@ -141,7 +142,6 @@ _LOOPED_FLOW = re.compile(r"\s*flow\s+([A-Za-z_]\w*(?:\[[^\]\n]*\])?)\s+((?:for|
 """A flow with loops or a condition, up to an `=`."""
 
 _SERVICE = re.compile(r"=\s*([A-Za-z_]\w*)")
-
 
 Mistake = tuple[Diagnostic, bool]
 """What is wrong, and whether dropping or replacing the token repairs the text."""
