@@ -126,7 +126,12 @@ class VariantStanding:
         """How many criteria stand how, as text."""
         counts = Counter(each.standing for each in self.criteria)
         order: tuple[Standing, ...] = (*WORST, "not applicable", "not tested")
-        return ", ".join(f"{counts[each]} {each}" for each in order if counts[each])
+        return ", ".join(numbered(counts[each], each) for each in order if counts[each])
+
+
+def numbered(count: int, standing: Standing) -> str:
+    """Return `1 holds`, `2 hold`, `2 refuted`."""
+    return f"{count} {'hold' if standing == 'holds' and count != 1 else standing}"
 
 
 def headings(variants: Sequence[Variant]) -> tuple[str, list[str]]:
