@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from fairc.dsl.core.source import printable
+
 from .compilation import Compilation
 from .engine_choice import refuse_target
 from .estimate import Estimate
@@ -150,4 +152,4 @@ def _experiment(plan: Path) -> str | None:
         name = str(json.loads(plan.read_bytes())["experiment"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return "".join(char if char.isprintable() else "?" for char in name[:80])
+    return printable(name[:80])

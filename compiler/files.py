@@ -5,6 +5,7 @@ all.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -45,6 +46,12 @@ def opened(path: Path) -> BufferedReader:
         file.close()
         raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
     return file
+
+
+def sha256_of(path: Path) -> str:
+    """Return the hash of a file of any size. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -116,10 +116,8 @@ def run(
         jobs=jobs or _cores(),
         where=where,
         fresh=fresh,
-        phases=False,
         allowed=Allowed(images=allow_image, modules=allow_module, programs=allow_program),
         packed=packed,
-        strict=False,
         chose_folder=output is not None,
     )
     folder = running.folder_of(what, place, engine)

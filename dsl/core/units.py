@@ -163,7 +163,7 @@ MISSPELT = {
 }
 """Common other spellings of units.
 
-`MB/s` also needs a factor of 8: see expressions/literals.
+`MB/s` also needs a factor of 8: see expressions/evaluate.
 """
 
 

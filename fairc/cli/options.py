@@ -17,9 +17,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Command(click.Command):
-    """A command as it is declared in `fairc/cli/commands/NAME.py`, where its function is empty. The
-    function of the same name and arguments in `fairc/cli/NAME.py` does it, and is imported when it
-    is called.
+    """A command as it is declared in `commands.py`, where its function is empty. The function of
+    the same name and arguments in the module of the command does it, and is imported when it is
+    called.
 
     It refuses an option of one value given twice: click takes the last of them, and forgets the
     others without a word.
@@ -27,12 +27,12 @@ class Command(click.Command):
 
     def __init__(self, name: str | None, *, callback: Callable[..., Any], **settings: Any) -> None:
         super().__init__(name, callback=self._call, **settings)
-        self._declared = callback
+        self._function = callback.__name__
 
     def work(self) -> Callable[..., Any]:
-        """Import and return the function that does this command."""
-        module = import_module(self._declared.__module__.replace(".commands.", "."))
-        work: Callable[..., Any] = getattr(module, self._declared.__name__)
+        """Import and return the function that does this command: `suite_plan` of `suite.py`."""
+        module = import_module(f"fairc.cli.{self._function.partition('_')[0]}")
+        work: Callable[..., Any] = getattr(module, self._function)
         return work
 
     def _call(self, **arguments: Any) -> Any:

@@ -172,7 +172,7 @@ class DockerEngine:
         started: job.Started,
         cell: Cell,
         artefacts: Path,
-        third_party: Sequence[foreign.ThirdPartyContainer] = (),
+        third_party: Sequence[foreign.ThirdPartyContainer],
     ) -> str:
         """Wait for the end of the cell; return why it had to be stopped, or nothing."""
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S + most_preparation_s(cell)

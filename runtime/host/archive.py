@@ -13,6 +13,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
+from fairc.compiler.files import sha256_of
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -128,7 +130,5 @@ def digest(folder: Path) -> str:
     """Return the SHA-256 over the names and contents of the files in a folder."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.name} {content}\n".encode())
+        total.update(f"{path.name} {sha256_of(path)}\n".encode())
     return total.hexdigest()

@@ -88,10 +88,6 @@ def _files(flow: FlowRecord) -> Transfers:
     )
 
 
-def _answers(flow: FlowRecord) -> Transfers:
-    return flow.endpoints.requests.transfers
-
-
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A flow's packets at a bottleneck.
@@ -247,7 +243,7 @@ class FlowRecord:
         """
         if self.plan.workload.records != "transfers":
             return None
-        return _files(self) if self.is_greedy else _answers(self)
+        return _files(self) if self.is_greedy else self.endpoints.requests.transfers
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
         """Return IP bytes at the bottlenecks' exits between edges, by serialisation time."""

@@ -28,7 +28,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value, declared
+from .base import Metric, Presentation, Value, asked, declared
 
 LOST = declared(
     "datagrams.lost",
@@ -75,9 +75,7 @@ def _share(
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return what the clients of the requested flows counted (default: all flows over UDP)."""
-    flows = measurement.sessions(request.sessions)
-    if not request.sessions:
-        flows = tuple(flow for flow in flows if flow.plan.transport == "udp")
+    flows = asked(measurement, request, lambda flow: flow.plan.transport == "udp")
     if not flows:
         return tuple(value.of(None, None, "no flow is over UDP") for value in VALUES)
     return tuple(value for flow in flows for value in _of_flow(flow))

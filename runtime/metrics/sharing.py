@@ -96,7 +96,7 @@ def on_several_paths(flows: Iterable[FlowRecord]) -> str:
 def competition(
     sessions: tuple[FlowRecord, ...],
     slot_s: float,
-    not_before_s: float = 0.0,
+    not_before_s: float,
     until_s: float = math.inf,
 ) -> Competition | str:
     """Return when the sessions compete, or the reason why they never do (measurement.md, rule

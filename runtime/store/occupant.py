@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.files import content
 from fairc.compiler.record import FILES, recorded
+from fairc.dsl.core.source import printable
 
 # A cell's line begins with its id.
 _ID = re.compile(rb'\{"id":\s*"[0-9a-f]+"')
@@ -55,7 +56,7 @@ def named(plan: Path) -> tuple[str, str] | None:
 
 
 def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text[:80])
+    return printable(text[:80])
 
 
 def share_cells(first: Path, second: Path) -> bool:
@@ -191,4 +192,4 @@ def first(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:80] for part in found["loc"]) or "the document"
     message = f"{where}: {found['msg'].removeprefix('Value error, ')}"[:400]
-    return "".join(char if char.isprintable() else "?" for char in message)
+    return printable(message)

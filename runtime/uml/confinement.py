@@ -63,7 +63,7 @@ BECOME = bytes.fromhex(
 
 def missing() -> str:
     """Return why programs cannot be confined on this host; empty when they can."""
-    return "" if _way() is not None else "; ".join(_reasons().values())
+    return "" if _way() is not None else "; ".join(map(_fault, WAYS))
 
 
 def name() -> str:
@@ -115,10 +115,6 @@ def require(of_whom: str) -> None:
 def _way() -> ModuleType | None:
     """Return the first way that works on this host."""
     return next((way for way in WAYS if not _fault(way)), None)
-
-
-def _reasons() -> dict[str, str]:
-    return {way.__name__: _fault(way) for way in WAYS}
 
 
 @cache

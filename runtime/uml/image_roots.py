@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.compiler.files import opened
+from fairc.compiler.files import opened, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
@@ -97,7 +97,7 @@ def made(
             )
         os.chown(disk, os.geteuid(), os.getegid())
         disk.chmod(0o644)
-        known.write_text(_sha256(disk))
+        known.write_text(sha256_of(disk))
         disk.replace(place)
     return place
 
@@ -120,10 +120,5 @@ def _lay_out(disk: Path, count: int, size: int) -> int:
 def _is_whole(place: Path, known: Path) -> bool:
     """Whether a file system is there as it was made."""
     with contextlib.suppress(OSError):
-        return _sha256(place) == known.read_text()
+        return sha256_of(place) == known.read_text()
     return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

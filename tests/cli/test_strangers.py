@@ -18,10 +18,10 @@ from typing import Any
 import hostile
 import pytest
 
+from fairc.runtime.formatting import no_formula
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run.progress import failure
-from fairc.runtime.store.spreadsheet import no_formula
 
 Fairc = Callable[..., Any]  # conftest.py
 

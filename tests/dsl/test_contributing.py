@@ -163,7 +163,7 @@ from fractions import Fraction
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_COUNT
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 EVERY = Parameter("every", A_COUNT, "packets per loss", required=True)
 RARE = LossModel(
@@ -435,18 +435,13 @@ def hail() -> None:
     """Say hail."""
     console.result("hail")
 '''
-COMMAND_LINE = '''"""The command line of `fairc hail`."""
-
-from __future__ import annotations
-
-import click
-
-from fairc.cli.options import Command
-
-
-@click.command(cls=Command)
+COMMAND_LINE = '''@fairc.command()
 def hail() -> None:
     """Say hail."""
+
+
+@fairc.command()
+def lsp() -> None:
 '''
 TARGET = '''"""Target `names`: the names of the cells, a line each."""
 
@@ -587,8 +582,8 @@ TOYS = {
     ),
     "command": Toy(
         "hail",
-        {"fairc/cli/NAME.py": COMMAND, "fairc/cli/commands/NAME.py": COMMAND_LINE},
-        {},
+        {"fairc/cli/NAME.py": COMMAND},
+        {"fairc/cli/commands.py": (("@fairc.command()\ndef lsp() -> None:\n", COMMAND_LINE),)},
     ),
     "target": Toy(
         "names",

@@ -19,7 +19,7 @@ from fairc.mechanisms.queues.fq.cell import Fq
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.validity import judge
 from fairc.runtime.validity.buffers import buffer
-from fairc.runtime.validity.losses import LossCount, pooled
+from fairc.runtime.validity.expected_losses import LossCount, pooled
 from fairc.runtime.validity.service import backlogged_rate, changes
 
 
