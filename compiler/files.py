@@ -51,9 +51,11 @@ def opened(path: Path) -> BufferedReader:
 def whole(path: Path, scratch: Path) -> Iterator[Path]:
     """Yield the name under which a file is written; it replaces `path` atomically, or not at all.
 
-    scratch: a folder on the same file system in which nobody else keeps files.
+    scratch: a folder on the same file system in which nobody else keeps files. Something with this
+    name there is removed first: in a stranger's folder it may be a link to a file of the user's.
     """
     part = scratch / f"{path.name}.part"
+    part.unlink(missing_ok=True)
     try:
         yield part
         part.replace(path)

@@ -197,7 +197,7 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
     """
     unique = f"{key}.{uuid.uuid4().hex}"
     copy, old = results / WRITING / unique, results / WRITING / f"{unique}.old"
-    for folder in (results, copy.parent):
+    for folder in (results, copy.parent, results / key):
         if folder.is_symlink():
             raise StoreError(f"{folder} is a link, and nothing is written through one: remove it")
     copy.parent.mkdir(parents=True, exist_ok=True)
