@@ -96,6 +96,33 @@ def test_a_pipe_is_no_part_of_a_plan(plan: Fairc, name: str) -> None:
     Path("bad", name).unlink()
     os.mkfifo(Path("bad", name))
     assert_refused(plan("run", "bad"), name, "not a regular file")
+    assert plan("cell", "plan", "--index", "0").status == 0
+    Path("plan", name).unlink()
+    os.mkfifo(Path("plan", name))
+    assert_refused(plan("run", "plan", "--collect", "-o", "run"), name, "not a regular file")
+    assert_refused(plan("compile", "tiny.fexp", "-o", "plan"), "plan")
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "zeros"])
+def test_cells_that_a_run_cannot_have(
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Reading a pipe waits for ever; a line of zeros takes no room, and would fill the memory."""
+    monkeypatch.setattr("fairc.compiler.files.LARGEST_BYTES", 1 << 20)
+    path = Path("results/tiny/cells.jsonl")
+    path.unlink()
+    if kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.touch()
+        os.truncate(path, 1 << 30)
+    why = "not a regular file" if kind == "a pipe" else "a line of it is too large"
+    for command in (("methods",), ("report",), ("run", "-o", "again"), ("cell", "--index", "0")):
+        name, *options = command
+        called = ran(name, "results/tiny", *options)
+        assert called.status == 2, called.err
+        assert "cells.jsonl cannot be read" in called.err and why in called.err
+    assert not Path("again/cells.jsonl").exists()
 
 
 def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
