@@ -178,7 +178,7 @@ def test_layers_with_odd_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(
             EngineUnavailable, match=r"`odd\.tar` cannot be used: it cannot be read"
         ):
-            image_roots.made(nobody, nobody, sha256, tmp_path / "odd.tar", "odd.tar", str)
+            image_roots.made(nobody, nobody, sha256, tmp_path / "odd.tar", "odd.tar", print)
 
 
 @pytest.mark.parametrize("content", [b"no tar", old_sparse()])
