@@ -285,6 +285,20 @@ def test_settings_of_matplotlib_in_a_folder_are_not_read(tmp_path: Path) -> None
     assert done.stdout.strip() == str(tmp_path)
 
 
+def test_runs_behind_links_keep_their_raw_artefacts(ran: Fairc, tmp_path: Path) -> None:
+    """`clean --raw` looks into `results`, which may have come with a stranger's folder."""
+    mine = Path("results/tiny").rename(tmp_path / "mine")
+    several = Path("results/several")
+    several.mkdir()
+    for link in (Path("results/tiny"), several / "tiny"):
+        link.symlink_to(mine)
+        assert ran("clean", "--raw").status == 0
+        assert len([*mine.glob("cells/*/raw.tar.zst")]) == 6
+        link.unlink()
+    assert ran("clean", "--raw", mine).status == 0  # it is named
+    assert not [*mine.glob("cells/*/raw.tar.zst")]
+
+
 # ---- Packs ----
 
 
