@@ -75,14 +75,14 @@ class Main(Commands):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="fairc")
-@quiet()
+@quiet
 def fairc() -> None:
     """Declare network experiments, run them, and report the results."""
 
 
 @fairc.command()
 @click.argument("folder", type=type_path, default=Path("fairc-demo"))
-@quiet()
+@quiet
 def demo() -> None:
     """Write an example into FOLDER [default: fairc-demo], run it and show its report.
 
@@ -97,7 +97,7 @@ def demo() -> None:
     *("full", "concise", "json", "github"),
     help="json and github (workflow annotations) go to standard output.",
 )
-@quiet()
+@quiet
 def check() -> None:
     """Parse and check experiments; run nothing. FILE may be `-`: standard input.
 
@@ -111,7 +111,7 @@ def check() -> None:
     "--check", is_flag=True, help="Change nothing; exit with status 1 if a file is not formatted."
 )
 @click.option("--diff", is_flag=True, help="Change nothing; print what would change.")
-@quiet()
+@quiet
 def fmt() -> None:
     """Give experiments their canonical layout; comments and line breaks are kept.
 
@@ -122,7 +122,7 @@ def fmt() -> None:
 @fairc.command()
 @click.argument("name", required=False)
 @form("text", "json")
-@quiet()
+@quiet
 def show() -> None:
     """Describe NAME: a preset, a metric, a queue, a CCA, ...
 
@@ -134,7 +134,7 @@ def show() -> None:
 @click.argument("file", type=type_path)
 @click.argument("arguments", required=False, default="")
 @form("text", "json")
-@quiet()
+@quiet
 def trace() -> None:
     """Show what fairc reads from a recording: duration, statistics, course.
 
@@ -145,10 +145,10 @@ def trace() -> None:
 @fairc.command()
 @click.argument("file", type=type_path)
 @settings()
-@jobs()
+@jobs
 @form("text", "json")
-@engine()
-@quiet()
+@engine
+@quiet
 def plan() -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
 
@@ -166,9 +166,9 @@ def plan() -> None:
     help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated."
     "  [default: containers for the engine docker, else mininet]",
 )
-@engine()
+@engine
 @settings()
-@quiet()
+@quiet
 def compile() -> None:
     """Write the plan and the emitted programs; byte-identical each time.
 
@@ -179,8 +179,8 @@ def compile() -> None:
 @fairc.command()
 @click.argument("target", metavar="FILE|DIR", type=type_path)
 @click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
-@engine()
-@jobs()
+@engine
+@jobs
 @settings()
 @where("Run only cells that meet a condition, as in `exclude`.")
 @click.option("--fresh", is_flag=True, help="Run all cells again, even finished ones.")
@@ -206,10 +206,10 @@ def compile() -> None:
     is_flag=True,
     help="With --engine docker: run the container images named by flows. Images are code.",
 )
-@allow_module()
-@allow_program()
+@allow_module
+@allow_program
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
-@quiet()
+@quiet
 def run() -> None:
     """Run the missing cells of FILE or of the plan in DIR, and write the report.
 
@@ -240,9 +240,9 @@ def run() -> None:
     help="Refuse plans for another engine.  [default: the plan's, but never mininet]",
 )
 @click.option("--fresh", is_flag=True, help="Run them even if they have results.")
-@allow_module()
-@allow_program()
-@quiet()
+@allow_module
+@allow_program
+@quiet
 def cell() -> None:
     """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
@@ -273,7 +273,7 @@ def cell() -> None:
     "--test", "tested", is_flag=True, help="Compare every pair of rows: test, effect size, verdict."
 )
 @form("text", "csv", "json", "md", help="csv and json are in SI base units.")
-@quiet()
+@quiet
 def table() -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
     interval.
@@ -299,19 +299,19 @@ def table() -> None:
     is_flag=True,
     help="Also show results with half and with twice the warm-up, from raw artefacts.",
 )
-@quiet()
+@quiet
 def report() -> None:
     """Build the report of RUN from its stored results; run nothing."""
 
 
-name_argument = click.argument("name", metavar="NAME|FOLDER", type=type_path)
-output_option = click.option(
+suite_name = click.argument("name", metavar="NAME|FOLDER", type=type_path)
+suite_output = click.option(
     "-o", "--output", metavar="DIR", type=type_path, help="[default: results/suites/NAME]"
 )
-quick_option = click.option(
+suite_quick = click.option(
     "--quick", is_flag=True, help="Fewer paths and repetitions, as the suite says."
 )
-only_option = click.option(
+suite_only = click.option(
     "--only", metavar="MEMBER", multiple=True, help="Only this experiment; repeatable."
 )
 
@@ -325,40 +325,40 @@ def suite() -> None:
 
 @suite.command("list")
 @form("text", "json")
-@quiet()
+@quiet
 def suite_list() -> None:
     """List the suites that come with fairc: title, parameters, cost, folder."""
 
 
 @suite.command("plan")
-@name_argument
+@suite_name
 @settings("Set a parameter of the suite, such as cca=bbr3.")
-@only_option
-@quick_option
-@jobs()
+@suite_only
+@suite_quick
+@jobs
 @form("text", "json")
-@engine()
-@quiet()
+@engine
+@quiet
 def suite_plan() -> None:
     """Show cells, estimated time and disk of each experiment; run nothing."""
 
 
 @suite.command("run")
-@name_argument
+@suite_name
 @settings("Set a parameter of the suite, such as cca=bbr3.")
-@only_option
-@quick_option
-@output_option
-@engine()
-@jobs()
+@suite_only
+@suite_quick
+@suite_output
+@engine
+@jobs
 @click.option(
     "--keep-raw",
     is_flag=True,
     help="Keep the raw artefacts of finished experiments, most of a suite's size on disk.",
 )
-@allow_module()
-@allow_program()
-@quiet()
+@allow_module
+@allow_program
+@quiet
 def suite_run() -> None:
     """Run the missing cells of each experiment, and write the suite's page.
 
@@ -368,9 +368,9 @@ def suite_run() -> None:
 
 
 @suite.command("report")
-@name_argument
-@output_option
-@quiet()
+@suite_name
+@suite_output
+@quiet
 def suite_report() -> None:
     """Write the suite's page from the stored results, with Markdown, JUnit XML and Bencher's JSON;
     run nothing.
@@ -385,7 +385,7 @@ def suite_report() -> None:
     is_flag=True,
     help="Also exit with 1 when a claim is undecided or cells of the plan were not run.",
 )
-@quiet()
+@quiet
 def verdict() -> None:
     """Decide the claims of a run, and count its valid cells.
 
@@ -397,7 +397,7 @@ def verdict() -> None:
 
 @fairc.command()
 @click.argument("run", metavar="RUN|PACK", type=type_path)
-@quiet()
+@quiet
 def methods() -> None:
     """Print the paragraph on RUN for a paper's methods section, and BibTeX.
 
@@ -425,7 +425,7 @@ def methods() -> None:
     help="Ask whether they agree within a share of the first's median (5%), or an amount for one"
     " metric (fairness.F=0.02, SI base unit). May be repeated.  [between engines: 5%]",
 )
-@quiet()
+@quiet
 def compare() -> None:
     """Compare two runs, metric by metric: identical, same, different, undecided or missing.
 
@@ -445,7 +445,7 @@ def compare() -> None:
 @click.option(
     "--with-raw", is_flag=True, help="Include the raw artefacts of every cell: captures, logs."
 )
-@quiet()
+@quiet
 def pack() -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
@@ -468,15 +468,15 @@ def pack() -> None:
     ),
 )
 @click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
-@jobs()
+@jobs
 @click.option(
     "--trust",
     is_flag=True,
     help="For a pack: also run its own programs and endpoints, only inside the engine vm.",
 )
-@allow_module()
-@allow_program()
-@quiet()
+@allow_module
+@allow_program
+@quiet
 def verify() -> None:
     """Check a stored run or a pack, and say what that proves.
 
@@ -499,7 +499,7 @@ def verify() -> None:
     is_flag=True,
     help="Read images, kernel, snapshots and endpoints in full and check their hashes.",
 )
-@quiet()
+@quiet
 def doctor() -> None:
     """Show what this machine offers each engine; exit status 3 when none can run.
 
@@ -513,12 +513,12 @@ def doctor() -> None:
 @click.option(
     "-o", "--output", metavar="DIR", type=type_path, help="[default: results/calibration-ENGINE]"
 )
-@jobs()
+@jobs
 @click.option(
     "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
 )
 @form("text", "md", "json")
-@quiet()
+@quiet
 def calibrate() -> None:
     """Run a fixed suite on an engine and compare it with theory.
 
@@ -573,7 +573,7 @@ def image() -> None:
 @click.option(
     "--config", type=type_path, metavar="FILE", help="Options of your kernel: CONFIG_X=y lines."
 )
-@quiet()
+@quiet
 def image_build() -> None:
     """Build the image of an engine, and for uml its kernel, unless they exist; or with --name your
     own kernel for uml.
@@ -590,7 +590,7 @@ def image_info() -> None:
 @click.argument("file", type=type_path)
 @image_engine
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
-@quiet()
+@quiet
 def image_save() -> None:
     """Write an image and the kernel of uml (with its source) to FILE, a new file, for other
     machines.
@@ -610,7 +610,7 @@ def image_save() -> None:
     is_flag=True,
     help="Also load its kernel, a program that will run on this machine: you know who made FILE.",
 )
-@quiet()
+@quiet
 def image_load() -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
 
@@ -620,7 +620,7 @@ def image_load() -> None:
 @click.option(
     "--output", "-o", type=type_path, required=True, metavar="FILE", help="The tar, a new file."
 )
-@quiet()
+@quiet
 def image_packages() -> None:
     """Write a container image with packages of Debian 13 to a new file, for `server_image` and
     `client_image` of programs; NAME=VERSION asks for a version.
@@ -636,7 +636,7 @@ def image_packages() -> None:
     metavar="URL",
     help="A mirror of Debian, for packages that the usual one no longer has; repeatable.",
 )
-@quiet()
+@quiet
 def image_source() -> None:
     """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
     packages in its image.
@@ -658,7 +658,7 @@ def image_rm() -> None:
 @click.option(
     "--raw", is_flag=True, help="Also remove the raw artefacts of the RUNs (or of results/*)."
 )
-@quiet()
+@quiet
 def clean() -> None:
     """Remove leftovers of crashed runs: processes, namespaces, containers, files.
 

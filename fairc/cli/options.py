@@ -136,39 +136,28 @@ def form(*choices: str, help: str | None = None) -> Decorator:
     )
 
 
-def engine() -> Decorator:
-    """`--engine NAME`: the text, or None."""
-    text = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"
-    return click.option("--engine", metavar="NAME", help=text)
-
-
-def allow_module() -> Decorator:
-    """`--allow-module`: whether kernel modules of flows may be compiled and loaded."""
-    return click.option(
-        "--allow-module",
-        is_flag=True,
-        help="Compile and load the kernel modules of flows, confined. Modules are code.",
-    )
-
-
-def allow_program() -> Decorator:
-    """`--allow-program`: whether programs of flows may run."""
-    return click.option(
-        "--allow-program",
-        is_flag=True,
-        help="Run the programs of flows in the guest, confined. Programs are code.",
-    )
-
-
-def jobs() -> Decorator:
-    """`--jobs NUMBER`: how many cells at once, by default the cores that may be used."""
-    return click.option(
-        "--jobs",
-        "-j",
-        type=click.IntRange(1),
-        default=lambda: len(os.sched_getaffinity(0)),
-        help="Cells at once.  [default: all cores]",
-    )
+engine = click.option(
+    "--engine",
+    metavar="NAME",
+    help="uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]",
+)
+allow_module = click.option(
+    "--allow-module",
+    is_flag=True,
+    help="Compile and load the kernel modules of flows, confined. Modules are code.",
+)
+allow_program = click.option(
+    "--allow-program",
+    is_flag=True,
+    help="Run the programs of flows in the guest, confined. Programs are code.",
+)
+jobs = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    default=lambda: len(os.sched_getaffinity(0)),
+    help="Cells at once.  [default: all cores]",
+)
 
 
 def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:
@@ -187,18 +176,17 @@ def where(help: str) -> Decorator:
     return click.option("--where", metavar="EXPR", callback=_line, help=help)
 
 
-def quiet() -> Decorator:
-    """`--quiet`, which takes effect by itself."""
+def _be_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        console.be_quiet()
 
-    def switch(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-        if value:
-            console.be_quiet()
 
-    return click.option(
-        "--quiet",
-        "-q",
-        is_flag=True,
-        expose_value=False,
-        callback=switch,
-        help="Print only the requested data and errors.",
-    )
+quiet = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Print only the requested data and errors.",
+)
+"""It takes effect by itself."""
