@@ -216,8 +216,15 @@ class FlowRecord:
 
     @property
     def demand_bps(self) -> float | None:
-        """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`)."""
-        return demand_bps(self.plan)
+        """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`).
+
+        What wants payload wants no less than it got: handshakes and small packets come on top.
+        """
+        wanted, lasts_s = demand_bps(self.plan), self.end_s - self.start_s
+        if wanted is None or not self.plan.workload.of_payload or lasts_s <= 0:
+            return wanted
+        got = self.frame_bytes(np.array([self.start_s, self.end_s]))
+        return max(wanted, 8 * float(got[0]) / lasts_s)
 
     @property
     def plays_videos(self) -> bool:

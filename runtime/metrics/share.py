@@ -18,7 +18,8 @@ W: frame bytes at the bottleneck's exit while the flow is active in this time (a
 that time. R: the flow's max-min fair rate on the wire, its mean over T: other flows of the cell
 compete only while they run, each link has the rate that it then has. A flow that wants less than an
 equal share (`rate`, `onoff`, `requests`, `ping`: the mean load) has what it wants, and the others
-split the rest. What a flow of videos or page loads wants is W / T of its baseline: a cell with the
+split the rest. `requests` want no less than they got, as handshakes and small packets come on top
+of their load. What a flow of videos or page loads wants is W / T of its baseline: a cell with the
 same network and draws in which it is alone (as for `harm`); beside such a flow all flows of the
 cell compete in all of T. The plan has these baselines where `measure`, a metric of the file's own,
 a claim or a figure names `share.fair`; `share` alone has none. Each such flow of a configuration is
@@ -123,6 +124,10 @@ def compare(sides: Sides) -> Iterator[MetricValue]:
         else:
             demands[name] = solo.value.value
     rates = {value.flow: value for value in sides.beside}
+    for flow in sides.cell.flows:
+        name, rate = label_of(flow), rates.get(label_of(flow))
+        if flow.workload.of_payload and rate is not None and rate.value is not None:
+            demands[name] = max(demands[name], rate.value)  # as of `FlowRecord.demand_bps`
     for own in sides.own:
         rate = rates.get(own.flow)
         if own.links is None or own.flow is None:
