@@ -122,6 +122,28 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
     [
         ("flow a { over = udp  rate = 900kbit/s  workload = bulk }", []),
         ("flow a { over = udp  rate = 600kbit/s  count = 2  workload = bulk }", ["udp-overload"]),
+        # A rate of UDP is of IP, that of a link of frames: 500 B take 514, full packets 1514.
+        ("flow a { over = udp  rate = 990kbit/s  workload = bulk }", []),
+        ("flow a { over = udp  rate = 995kbit/s  workload = bulk }", ["udp-overload"]),
+        ("flow a { over = udp  rate = 970kbit/s  workload = bulk(packet: 500B) }", []),
+        (
+            "flow a { over = udp  rate = 980kbit/s  workload = bulk(packet: 500B) }",
+            ["udp-overload"],
+        ),
+        (
+            (
+                "flow a { over = udp  rate = 900kbit/s  stop = 20s  workload = bulk }"
+                "flow b { over = udp  rate = 900kbit/s  start = 20s  workload = bulk }"
+            ),
+            [],
+        ),
+        (
+            (
+                "flow a { over = udp  rate = 900kbit/s  stop = 20s  workload = bulk }"
+                "flow b { over = udp  rate = 200kbit/s  start = 19s  workload = bulk }"
+            ),
+            ["udp-overload"],
+        ),
         # At 100 Mbit/s, 99 % of the frames of 15 kB wait, which 20 kB hold; of 30 kB they do not.
         ("flow a { over = udp  rate = 100Mbit/s  workload = file(15kB) }", []),
         ("flow a { over = udp  rate = 100Mbit/s  workload = file(30kB) }", ["udp-overload"]),
@@ -246,6 +268,25 @@ def test_an_overload_is_that_of_the_flow_that_sends_most() -> None:
     tuple(compilation.cells())
     (found,) = (d for d in compilation.diagnostics if d.code == "udp-overload")
     assert found.message.startswith("with `load`")
+
+
+@pytest.mark.parametrize(("second", "codes"), [("3Mbit/s", ["udp-overload"]), ("1.9Mbit/s", [])])
+def test_an_overload_of_a_link_that_is_not_the_bottleneck(second: str, codes: list[str]) -> None:
+    """What of `long` passes the first link fits into the second one, whatever it sends."""
+    compilation = compilation_of(
+        "fexp 1\nexperiment e {\n  topology {\n    node s, c, d\n    router left, middle, right\n"
+        "    link s -- left, middle -- d, right -- c { rate = 100Mbit/s }\n"
+        "    link left -- middle { rate = 4Mbit/s }\n    link middle -- right { rate = 2.1Mbit/s }\n"
+        "  }\n  flow long { from = s  to = c  over = udp  rate = 2Mbit/s  workload = bulk }\n"
+        f"  flow part {{ from = s  to = d  over = udp  rate = {second}  workload = bulk }}\n"
+        "  duration = 9s\n  measure = [goodput]\n}\n"
+    )
+    tuple(compilation.cells())
+    found = [d for d in compilation.diagnostics if d.code == "udp-overload"]
+    assert [d.code for d in found] == codes
+    for each in found:
+        assert each.message == "with `part`, UDP sends more than its bottleneck carries"
+        assert "5.047 Mbit/s" in each.notes[0] and "from `left` over 4 Mbit/s" in each.notes[0]
 
 
 def test_the_disk_that_captures_need_does_not_grow_with_the_interfaces_that_are_captured() -> None:

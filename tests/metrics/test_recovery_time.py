@@ -39,7 +39,7 @@ def test_one_slot_is_the_least(tmp_path: Path) -> None:
 def test_a_flow_that_never_recovers_is_censored(tmp_path: Path) -> None:
     time, reached = _found(tmp_path, "a" * 20 + "ab" * 20, after=0.2, slot=0.1)
     assert (time.value, time.censored, time.started) == (None, 1, 1)
-    assert "reached 80% of the rate" in time.reason
+    assert time.reason == "no slot of 0.1 s in the 0.3 s after the change reached 80% of the rate"
     assert reached.value == 0
 
 
