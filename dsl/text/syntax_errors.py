@@ -45,6 +45,8 @@ LOOK_ALIKES = dict(
     "\u00f7": "/",
     "\u00a0": " ",
     "\u2026": "..",
+    "\u00b5": "u",
+    "\u03bc": "u",
 }
 """Characters that look like those of the language, besides those that Unicode treats as the
 same.
@@ -125,6 +127,15 @@ MISSHAPEN = {
         ),
         (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
         (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
+        (r"(?:\A|\n)[ \t]*/|/[/*]", "a comment begins with `#`"),
+        (
+            r"\b(?:topology|sweep|hosts|report|precision)\s*=\s*\{",
+            "a block has no `=`: `topology { ... }`, `sweep { n = [1, 2] }`",
+        ),
+        (
+            r"\bexperiment\s+\"[^\"\n]*\"",
+            'an experiment has a name, and may have a title: `experiment e { title = "..." }`',
+        ),
         (r"=\s*\{", "several values are a list in brackets: `[a, b]`"),
         (
             r"\bat\s+[\w.]+\s+for",
@@ -424,7 +435,9 @@ class SyntaxErrors:
             f"`{char}` is not part of the language",
             span,
             note="unexpected",
-            help="names consist of letters, digits and `_`; a file cannot contain shell commands",
+            help="conditions are joined by `and` and `or`"
+            if char in "&|"
+            else "names consist of letters, digits and `_`; a file cannot contain shell commands",
         )
 
     def _end(self, accepts: frozenset[str]) -> Diagnostic:
@@ -644,6 +657,11 @@ class SyntaxErrors:
             return f"close the `{opened.text}` of line {opened.line} first"
         if token.type == "_RBRACE" and not opened:
             return "there is one `}` too many"
+        if taken and token.type in ("NAME", "CALL", "QUANTITY"):
+            return f"a setting has an `=`: `{taken[0]} = {token}`"
+        named = re.search(r"[(,]\s*([A-Za-z_]\w*)\Z", before)
+        if named and "_COLON" in accepts and token.type in ("NAME", "CALL", "QUANTITY"):
+            return f"an argument has a colon: `{named[1]}: {token}`"
         return None
 
     def _unclosed(self, before: int) -> Span | None:
