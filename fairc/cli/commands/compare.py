@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, form, quiet, type_path
+from fairc.cli.options import Command, form, quiet, type_run
 
 
 @click.command(cls=Command)
-@click.argument("first", metavar="RUN|PACK", type=type_path)
-@click.argument("second", metavar="[RUN|PACK]", type=type_path, required=False)
+@click.argument("first", metavar="RUN|PACK", type=type_run)
+@click.argument("second", metavar="[RUN|PACK]", type=type_run, required=False)
 @click.option(
     "--baseline",
     metavar="RUN|PACK",
-    type=type_path,
+    type=type_run,
     help="Instead of a second run: show the changes since this one, claims first.",
 )
 @form("text", "json", "md", help="json is in SI base units; md: with --baseline.")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, completing, form, quiet, type_path, where
+from fairc.cli.options import Command, completing, form, quiet, type_run, where
 
 
 @click.command(cls=Command)
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @click.argument("metric", shell_complete=completing("metrics"))
 @click.option(
     "--by",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, form, quiet, type_path
+from fairc.cli.options import Command, form, quiet, type_run
 
 
 @click.command(cls=Command)
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @form("text", "json", "junit", "md", help="junit and md are for CI and its comments.")
 @click.option(
     "--strict",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fairc.cli.options import Command, allow_module, allow_program, form, jobs, quiet, type_path
+from fairc.cli.options import Command, allow_module, allow_program, form, jobs, quiet, type_run
 
 
 @click.command(cls=Command)
-@click.argument("target", metavar="RUN|PACK", type=type_path)
+@click.argument("target", metavar="RUN|PACK", type=type_run)
 @form("text", "json")
 @click.option(
     "--sample",
