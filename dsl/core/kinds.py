@@ -150,6 +150,11 @@ class Quantities:
             offered.append(f"{canonical(100 * value.number, value.dimension)}%")
         *others, last = (f"`{text}`" for text in offered)
         first = ", ".join(others)
+        behind = re.match(
+            r",(\d+[A-Za-z%]\S*?)(?=[,)\s]|$)", value.span.source.text[value.span.end :]
+        )
+        if behind:  # 1,5ms
+            last += f"; a decimal number has a point: `{value.span.text}.{behind[1]}`"
         fail(
             "missing-unit",
             f"{use} must be {self.phrase}, but this number has no unit",

@@ -125,6 +125,10 @@ MISSHAPEN = {
             r"\bflow\s+[\w\[\]]+\s+(?:from|to)",
             "it stands in the block: `flow a { from = server  to = client ... }`",
         ),
+        (r"\bflow\s+\w+\s*\(", "keys of a flow stand in braces: `flow a { cca = cubic ... }`"),
+        (r"\blet\s+\w+\s+\w+", "a `let` is a name and its value: `let slow = 1Mbit/s`"),
+        (r"[:=(,\[]\s*\.", "a number has a digit before its point: `0.5s`"),
+        (r"(?<!\.)\b[a-z]\w*\.\d+", "a percentile of a metric is `rtt.p99`"),
         (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
         (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
         (r"(?:\A|\n)[ \t]*/|/[/*]", "a comment begins with `#`"),
@@ -657,6 +661,9 @@ class SyntaxErrors:
             return f"close the `{opened.text}` of line {opened.line} first"
         if token.type == "_RBRACE" and not opened:
             return "there is one `}` too many"
+        after = self.source.text[start : start + MISSHAPEN_REACH]
+        if re.search(r"\bwith\s*\{[^{}]*\Z", before) and re.match(r"[a-z]+\s*=", after):
+            return "it stands in a link: `with { link left -> right { jitter = 5ms } }`"
         if taken and token.type in ("NAME", "CALL", "QUANTITY"):
             return f"a setting has an `=`: `{taken[0]} = {token}`"
         named = re.search(r"[(,]\s*([A-Za-z_]\w*)\Z", before)
