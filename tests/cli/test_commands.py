@@ -240,6 +240,7 @@ def test_table(ran: Fairc) -> None:
         (("results/tiny", "goodput", "--where", "rate == 7Mbit/s"), "rate: 1Mbit/s, 2Mbit/s"),
         (("tiny", "goodput"), "did you mean results/tiny?"),
         (("nowhere", "goodput"), "holds no plan: it has no plan.json\n"),
+        (("tiny.fexp", "goodput"), "tiny.fexp is an experiment, not a run"),
     ],
 )
 def test_table_of_nothing(ran: Fairc, arguments: tuple[str, ...], hint: str) -> None:
