@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import by_name
 from madeartefacts import hand_made
 
 from fairc.compiler.plan import MetricRequest
@@ -35,8 +36,7 @@ def received(folder: Path, *datagrams: tuple[int, int], records: int | None = No
 
 
 def values(measurement: Measurement, *sessions: str) -> dict[str, float | None]:
-    request = MetricRequest(name="one_way_delay", sessions=sessions)
-    return {v.metric: v.value for v in one_way_delay.compute(measurement, request)}
+    return by_name(measurement, "one_way_delay", *sessions)
 
 
 def test_percentiles_are_over_the_datagrams_that_arrived(tmp_path: Path) -> None:

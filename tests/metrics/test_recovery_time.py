@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from computed import results
 from madeartefacts import hand_made
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.metrics import METRICS
 
 
 def _found(folder: Path, frames: str, flow: str = "a", **options: Any) -> list[MetricValue]:
     made = hand_made(frames)
-    request = MetricRequest(name="recovery_time", sessions=(flow,), options=options)
     measured = load(made.cell, made.write(folder))
-    return list(METRICS["recovery_time"].compute(measured, request))
+    return list(results(measured, "recovery_time", flow, **options))
 
 
 def test_the_first_slot_that_is_used_ends_the_recovery(tmp_path: Path) -> None:
