@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -132,8 +133,9 @@ def bind(
     Raises CompileError for an unknown word or wrong arguments, and `not-yet` if it cannot run.
     """
     if not isinstance(value, Symbol | Applied):
-        refuse(Entries(registry), value, use, at)
-    entry, given = registry.get(value.name, value.name_span), value.arguments
+        refuse(Entries(registry), value, use, at, _wrapped(registry, value))
+    entry = registry.get(value.name, value.name_span, note=_by_position(value, use))
+    given = value.arguments
     gather, result = Gather(), None
     with gather.attempt():
         result = match(entry, given, value.span, at, elsewhere)
@@ -143,6 +145,21 @@ def bind(
     gather.finish()
     assert result is not None
     return result
+
+
+def _wrapped(registry: Registry[E], value: Value) -> str | None:
+    """Return the help for a quantity that is the argument of a word, such as a queue's size."""
+    for entry in registry if isinstance(value, Quantity) else ():
+        with suppress(CompileError, IndexError):
+            entry.parameters[0].kind.take(value, "it")
+            return f"write `{entry.name}({value.canonical})`"
+    return None
+
+
+def _by_position(value: Value, use: str) -> str:
+    """Return the note on a value that is given without its parameter's name."""
+    before = value.span.source.text[: value.span.start].rstrip()
+    return f"this is {use}" if use.startswith("`") and before.endswith(("(", ",")) else ""
 
 
 def _running(registry: Registry[E]) -> str | None:

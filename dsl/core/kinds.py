@@ -154,15 +154,24 @@ class Quantities:
             FREQUENCY: ("/s",),
         }
         offered = [f"{value.canonical}{u}" for d in self.dimensions for u in offers.get(d, ())]
+        if RATE in self.dimensions and value.number >= 10**4:  # in bit/s, as in a simulator
+            offered = [canonical(value.number, RATE)]
         if SHARE in self.dimensions and 0 < value.number < 1:  # 0.5 may be meant as a half
             offered.append(f"{canonical(100 * value.number, value.dimension)}%")
+        *others, last = (f"`{text}`" for text in offered)
+        first = ", ".join(others)
+        behind = re.match(
+            r",(\d+[A-Za-z%]\S*?)(?=[,)\s]|$)", value.span.source.text[value.span.end :]
+        )
+        if behind:  # 1,5ms
+            last += f"; a decimal number has a point: `{value.span.text}.{behind[1]}`"
         fail(
             "missing-unit",
             f"{use} must be {self.phrase}, but this number has no unit",
             value.span,
             note="a unit is missing",
             labels=used(value, at, use),
-            help="write " + " or ".join(f"`{text}`" for text in offered),
+            help="write " + " or ".join(filter(None, (first, last))),
         )
 
     def _limits(self, value: Quantity, use: str, at: Span | None) -> None:

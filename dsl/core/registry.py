@@ -38,12 +38,14 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "bbrv3": ("bbr3",),
     "buffer": ("queue",),
     "bulk_transfer": ("bulk",),
+    "bulksend": ("bulk",),
     "bw": ("rate",),
     "capacity": ("rate",),
     "cc": ("cca",),
     "chrome": ("chromium",),
     "clients": ("users",),
     "completion_time": ("fct",),
+    "congestion": ("cca",),
     "congestion_control": ("cca",),
     "delay": ("rtt",),
     "dest": ("to",),
@@ -63,6 +65,8 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "ect0": ("on",),
     "ect1": ("accurate",),
     "enabled": ("on",),
+    "end": ("stop",),
+    "end_time": ("stop",),
     "fairness_index": ("fairness",),
     "false": ("off",),
     "flow_completion_time": ("fct",),
@@ -76,6 +80,8 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "iterations": ("repeat",),
     "iw": ("initial_window",),
     "jain": ("jain_session", "fairness"),
+    "jain_index": ("jain",),
+    "jains_index": ("jain",),
     "l4s": ("accurate",),
     "latency": ("delay", "rtt"),
     "length": ("duration",),
@@ -93,12 +99,17 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "new_reno": ("reno",),
     "newreno": ("reno",),
     "no": ("off",),
+    "num_flows": ("count",),
     "packet_loss": ("loss_rate", "loss"),
     "parallel": ("count",),
     "p50": ("median",),
     "period": ("every",),
     "pfifo": ("fifo",),
+    "pfifo_fast": ("fifo",),
+    "plot": ("line",),
     "plr": ("loss",),
+    "point_to_point": ("bottleneck",),
+    "pointtopoint": ("bottleneck",),
     "poisson": ("exponential",),
     "priority": ("dscp",),
     "protocol": ("over",),
@@ -136,6 +147,9 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "tail_drop": ("fifo",),
     "tcp_rmem": ("receive_buffer",),
     "tcp_wmem": ("send_buffer",),
+    "tcpbbr": ("bbr",),
+    "tcpcubic": ("cubic",),
+    "tcpnewreno": ("reno",),
     "time": ("duration",),
     "timeseries": ("line",),
     "tos": ("dscp",),
@@ -147,6 +161,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "uplink": ("up",),
     "upstream": ("up",),
     "vivace": ("pcc",),
+    "wlan": ("wifi",),
     "yes": ("on",),
 }
 """Words of other tools and papers, and what they are called here, the likeliest first."""
@@ -220,12 +235,14 @@ class Registry(Generic[T]):
         """Return all names, sorted."""
         return sorted(self._all())
 
-    def get(self, name: str, span: Span) -> T:
-        """Return the entry called `name`. Raises CompileError at `span` with the choices."""
+    def get(self, name: str, span: Span, note: str = "") -> T:
+        """Return the entry called `name`. Raises CompileError at `span` with the choices; note:
+        what to say there if none is near.
+        """
         if name in self._all():
             return self._entries[name]
         raise CompileError(
-            [unknown(self.word, self.code, name, self.names(), span, self.misplaced(name))]
+            [unknown(self.word, self.code, name, self.names(), span, self.misplaced(name), note)]
         )
 
     def misplaced(self, name: str) -> str | None:
@@ -234,7 +251,13 @@ class Registry(Generic[T]):
 
 
 def unknown(
-    word: str, code: str, name: str, choices: Iterable[str], span: Span, help: str | None = None
+    word: str,
+    code: str,
+    name: str,
+    choices: Iterable[str],
+    span: Span,
+    help: str | None = None,
+    note: str = "",
 ) -> Diagnostic:
     """Describe an unknown name, with the nearest choice as a suggestion."""
     known = sorted(set(choices))
@@ -245,7 +268,7 @@ def unknown(
         code=f"unknown-{code}",
         message=f"no {word} is called `{name}`",
         span=span,
-        note=f"did you mean `{near}`?" if near else "",
+        note=f"did you mean `{near}`?" if near else note,
         help=help or (f"known: {listed(known)}" if known else f"this file defines no {word}"),
     )
 
@@ -270,7 +293,7 @@ def suggest(word: str, choices: Iterable[str]) -> str | None:
     for other in ELSEWHERE.get(word.lower(), ()):
         if other in choices:
             return other
-    limit = max(1, len(word) // 3)
+    limit = max(1, len(word) // 3) if len(word) > 1 else 0
     similar = (
         choice
         for choice in choices

@@ -145,7 +145,7 @@ MISSPELT = {
     "second": "s",
     "msec": "ms",
     "usec": "us",
-    "m": "min",
+    "m": "ms",
     "minutes": "min",
     "mins": "min",
     "hours": "h",
@@ -163,7 +163,7 @@ MISSPELT = {
 }
 """Common other spellings of units.
 
-`MB/s` also needs a factor of 8: see expressions/evaluate.
+`MB/s` also needs a factor of 8, and `m` may mean minutes: see expressions/evaluate.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -32,6 +33,9 @@ NUMBER_BITS = 2048
 MIXTURE_PARTS = 32
 """The most parts that the sum of two sizes may have, each with several: it has one for each pair.
 """
+
+_HYPHENED = re.compile(r"[A-Za-z]\w*(?:-[A-Za-z]\w*)+")
+"""What may be meant as one name."""
 
 Units = Callable[[Collection[Dimension], Span], Mapping[Dimension, Fraction]]
 """Returns what one packet, one BDP and one bit are, bits, as far as they are wanted at some place.
@@ -136,6 +140,7 @@ def quantity(value: Value, names: Names) -> Quantity:
     if isinstance(value, Symbol):
         unit = _unit_at(value.span)
         near = None if unit else suggest(value.name, names())
+        hyphened = _HYPHENED.match(value.span.source.text, value.span.start)
         fail(
             "unknown-name",
             f"`{value.name}` is not a quantity here",
@@ -143,6 +148,8 @@ def quantity(value: Value, names: Names) -> Quantity:
             note=f"did you mean `{near}`?" if near else "",
             help=f"a unit has a number: `1{unit}`"
             if unit
+            else f"names have no hyphens; is `{hyphened[0].replace('-', '_')}` meant?"
+            if hyphened
             else "names of quantities come from `sweep`, `let` and the topology's parameters",
         )
     if not isinstance(value, Quantity):

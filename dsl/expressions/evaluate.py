@@ -528,6 +528,8 @@ def _unit_hint(node: syntax.Number) -> str:
         bits = Fraction(node.digits) * 8
         if bits.denominator == 1:
             return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
+    if node.unit == "m":
+        return f"`{node.digits}ms` is in milliseconds, `{node.digits}min` in minutes"
     if node.unit in _PREFIXES:
         prefix = _PREFIXES[node.unit]
         return f"`{node.digits}{prefix}bit/s` is a rate, `{node.digits}{prefix}B` a size"

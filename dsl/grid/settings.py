@@ -121,5 +121,6 @@ class Overrides:
                 f"`{name}` is not defined in this file",
                 word.span,
                 note=f"did you mean `{near}`?" if near else "",
-                help=f"names that can be set: {', '.join(known)}",
+                help=f"names that can be set: {', '.join(known)}; to set another value of the"
+                " file, name it with `let`",
             )

@@ -95,7 +95,9 @@ def _listed(value: syntax.Expr, namer: Namer) -> syntax.ListOf:
         "wrong-type",
         f"`measure` must be a list of metrics, not {found.phrase}",
         value.span,
-        help=None if isinstance(found, ListValue) else f"write `[{value.span.text}]`",
+        help=None
+        if isinstance(found, ListValue)
+        else f"write `[{value.span.text if value.span.text in METRICS else 'goodput'}]`",
     )
 
 

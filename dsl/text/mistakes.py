@@ -40,6 +40,8 @@ LOOK_ALIKES = dict(
     "\u00f7": "/",
     "\u00a0": " ",
     "\u2026": "..",
+    "\u00b5": "u",
+    "\u03bc": "u",
 }
 """Characters that look like those of the language, besides those that Unicode treats as the
 same.
@@ -118,8 +120,21 @@ MISSHAPEN = {
             r"\bflow\s+[\w\[\]]+\s+(?:from|to)",
             "it stands in the block: `flow a { from = server  to = client ... }`",
         ),
+        (r"\bflow\s+\w+\s*\(", "keys of a flow stand in braces: `flow a { cca = cubic ... }`"),
+        (r"\blet\s+\w+\s+\w+", "a `let` is a name and its value: `let slow = 1Mbit/s`"),
+        (r"[:=(,\[]\s*\.", "a number has a digit before its point: `0.5s`"),
+        (r"(?<!\.)\b[a-z]\w*\.\d+", "a percentile of a metric is `rtt.p99`"),
         (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
         (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
+        (r"(?:\A|\n)[ \t]*/|/[/*]", "a comment begins with `#`"),
+        (
+            r"\b(?:topology|sweep|hosts|report|precision)\s*=\s*\{",
+            "a block has no `=`: `topology { ... }`, `sweep { n = [1, 2] }`",
+        ),
+        (
+            r"\bexperiment\s+\"[^\"\n]*\"",
+            'an experiment has a name, and may have a title: `experiment e { title = "..." }`',
+        ),
         (r"=\s*\{", "several values are a list in brackets: `[a, b]`"),
         (
             r"\bat\s+[\w.]+\s+for",
@@ -511,6 +526,22 @@ def _bracket(at: Unexpected) -> str | None:
     return None
 
 
+def _separator(at: Unexpected) -> str | None:
+    """Return which sign is missing between a name and its value, or which block around them."""
+    after = at.source.text[at.start : at.start + REACH]
+    if re.search(r"\bwith\s*\{[^{}]*\Z", at.read) and re.match(r"[a-z]+\s*=", after):
+        return "it stands in a link: `with { link left -> right { jitter = 5ms } }`"
+    if at.token.type not in ("NAME", "CALL", "QUANTITY"):
+        return None
+    key = re.search(r"\w+\Z", at.read) if at.accepts == {"_EQUALS"} else None
+    if key:
+        return f"a setting has an `=`: `{key[0]} = {at.token}`"
+    named = re.search(r"[(,]\s*([A-Za-z_]\w*)\Z", at.read)
+    if named and "_COLON" in at.accepts:
+        return f"an argument has a colon: `{named[1]}: {at.token}`"
+    return None
+
+
 HELPS: tuple[Callable[[Unexpected], str | None], ...] = (
     _misshapen,
     _call,
@@ -521,6 +552,7 @@ HELPS: tuple[Callable[[Unexpected], str | None], ...] = (
     _outage,
     _word,
     _bracket,
+    _separator,
 )
 
 
@@ -573,7 +605,9 @@ def stray(source: Source, offset: int) -> Diagnostic:
         f"`{char}` is not part of the language",
         span,
         note="unexpected",
-        help="names consist of letters, digits and `_`; a file cannot contain shell commands",
+        help="conditions are joined by `and` and `or`"
+        if char in "&|"
+        else "names consist of letters, digits and `_`; a file cannot contain shell commands",
     )
 
 

@@ -25,6 +25,7 @@ from .options import (
     quiet,
     settings,
     type_path,
+    type_run,
     where,
 )
 
@@ -253,7 +254,7 @@ def cell() -> None:
 
 
 @fairc.command()
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @click.argument("metric", shell_complete=completing("metrics"))
 @click.option(
     "--by",
@@ -283,7 +284,7 @@ def table() -> None:
 
 
 @fairc.command()
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @click.option(
     "--format",
     "forms",
@@ -378,7 +379,7 @@ def suite_report() -> None:
 
 
 @fairc.command()
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @form("text", "json", "junit", "md", help="junit and md are for CI and its comments.")
 @click.option(
     "--strict",
@@ -396,7 +397,7 @@ def verdict() -> None:
 
 
 @fairc.command()
-@click.argument("run", metavar="RUN|PACK", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_run)
 @quiet
 def methods() -> None:
     """Print the paragraph on RUN for a paper's methods section, and BibTeX.
@@ -408,12 +409,12 @@ def methods() -> None:
 
 
 @fairc.command()
-@click.argument("first", metavar="RUN|PACK", type=type_path)
-@click.argument("second", metavar="[RUN|PACK]", type=type_path, required=False)
+@click.argument("first", metavar="RUN|PACK", type=type_run)
+@click.argument("second", metavar="[RUN|PACK]", type=type_run, required=False)
 @click.option(
     "--baseline",
     metavar="RUN|PACK",
-    type=type_path,
+    type=type_run,
     help="Instead of a second run: show the changes since this one, claims first.",
 )
 @form("text", "json", "md", help="json is in SI base units; md: with --baseline.")
@@ -437,7 +438,7 @@ def compare() -> None:
 
 
 @fairc.command()
-@click.argument("run", metavar="RUN", type=type_path)
+@click.argument("run", metavar="RUN", type=type_run)
 @click.option(
     "-o", "--output", type=type_path, help="The file to write.  [default: EXPERIMENT.zip]"
 )
@@ -457,7 +458,7 @@ def pack() -> None:
 
 
 @fairc.command()
-@click.argument("target", metavar="RUN|PACK", type=type_path)
+@click.argument("target", metavar="RUN|PACK", type=type_run)
 @form("text", "json")
 @click.option(
     "--sample",

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from . import console
+from .failures import UsageError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -80,7 +81,22 @@ class PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
+class RunType(PathType):
+    """The type of paths of runs and packs, which are often taken for the experiment's file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Raises UsageError for a `.fexp`."""
+        path = super().convert(value, param, ctx)
+        if path.suffix == ".fexp" and path.is_file():
+            raise UsageError(
+                f"{path} is an experiment, not a run",
+                f"`fairc run {path}` makes the run, in `results/EXPERIMENT`: name that folder",
+            )
+        return path
+
+
 type_path = PathType(path_type=Path)
+type_run = RunType(path_type=Path)
 
 
 def _settings(

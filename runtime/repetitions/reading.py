@@ -37,10 +37,10 @@ _FIELDS = 8
 class UnknownName(Exception):
     """A metric, a statistic or an axis that does not exist; `kind` says which."""
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, choices: Iterable[str], hint: str = "") -> None:
         self.kind, self.name, self.choices = kind, name, tuple(choices)
         near = suggest(name, self.choices)
-        hint = f"did you mean `{near}`? " if near else ""
+        hint = f"did you mean `{near}`? " if near else hint
         super().__init__(f"no {kind} is called `{name}`; {hint}known: {', '.join(self.choices)}")
 
 
@@ -309,7 +309,8 @@ class Measurements(ABC):
                 return metric, self.units[metric]
             raise UnknownName("metric", metric, self.units) from None
         if self.units and value.name not in self.units:
-            raise UnknownName("metric of this run", metric, self.units)
+            again = "add it to `measure` and run the file again: cells are analysed, not run; "
+            raise UnknownName("metric of this run", metric, self.units, again)
         return value.name, value.unit
 
     def cells(self, metrics: Iterable[str]) -> list[CellValues]:

@@ -50,7 +50,7 @@ def sentence(own: Mapping[str, Time], *, alone: bool = True) -> str:
     own: at least one, flow -> its time. alone: whether these are all times, which it then gives.
     """
     if not alone:
-        return "over different times of the flows: they do not add up"
+        return "each flow's rate is over its own time: they do not add up"
     longest = max(end for _, end in own.values())
     parts = [f"{flow} {between_times(time, longest)}" for flow, time in [*own.items()][:MOST]]
     more = f", {len(own) - MOST} more" if len(own) > MOST else ""

@@ -184,10 +184,10 @@ class Settling:
         if not self.is_short:
             return ""
         return (
-            f"bulk flows may still move: `{self.flow}` ({self.cca}) needs about"
-            f" `warmup = {_whole(self.warmup_s)}` and a duration of {_whole(self.duration_s)};"
+            f"flows may not have settled: `{self.flow}` ({self.cca}) needs about"
+            f" `warmup = {_whole(self.warmup_s)}` and {_whole(self.duration_s)} in all;"
             f" the file gives"
-            f" {quantity(self.has_warmup_s, 's') if self.has_warmup_s else 'none'} and"
+            f" {quantity(self.has_warmup_s, 's') if self.has_warmup_s else 'no warm-up'} and"
             f" {quantity(self.lasts_s, 's')}"
         )
 

@@ -22,10 +22,10 @@ class Bar(Progress):
         self._tally = Tally()
         self._bars: Bars | None = None
 
-    def begin(self, costs: Mapping[str, float], kept: int) -> None:
+    def begin(self, costs: Mapping[str, float], kept: int, analysed: int = 0) -> None:
         """Show the bar."""
         self._tally.begin(costs)
-        self._console.print(opening(len(costs), kept), highlight=False, markup=False)
+        self._console.print(opening(len(costs), kept, analysed), highlight=False, markup=False)
         self._bars = progress.Progress(
             progress.BarColumn(bar_width=30),
             progress.TextColumn("{task.fields[line]}", markup=False),

@@ -18,9 +18,9 @@ LINE_EVERY_S = 10.0
 class Progress:
     """Is notified of every cell, from one thread only; by itself it reports nothing."""
 
-    def begin(self, costs: Mapping[str, float], kept: int) -> None:
+    def begin(self, costs: Mapping[str, float], kept: int, analysed: int = 0) -> None:
         """Set which cells are to be run or analysed, by key, with what each is planned to cost, in
-        any unit, and how many exist already.
+        any unit; how many exist already, and how many are only analysed.
         """
 
     def done(self, result: CellResult, folder: Path) -> None:
@@ -102,11 +102,11 @@ class Lines(Progress):
         self._clock = clock
         self._reported_s = 0.0
 
-    def begin(self, costs: Mapping[str, float], kept: int) -> None:
-        """Report what is to be run."""
+    def begin(self, costs: Mapping[str, float], kept: int, analysed: int = 0) -> None:
+        """Report what is to be done."""
         self._tally.begin(costs)
         self._reported_s = self._clock()
-        self._write(opening(len(costs), kept))
+        self._write(opening(len(costs), kept, analysed))
 
     def done(self, result: CellResult, folder: Path) -> None:
         """Count; say so if the last line is old, or if this was the last cell."""
@@ -119,10 +119,18 @@ class Lines(Progress):
             self._write(self._tally.line())
 
 
-def opening(todo: int, kept: int) -> str:
-    """Return what a sweep is about to do."""
+def opening(todo: int, kept: int, analysed: int) -> str:
+    """Return what a sweep is about to do.
+
+    >>> opening(6, 0, 0), opening(1, 0, 1)
+    ('6 cells to run', '1 cell to analyse again')
+    >>> opening(6, 2, 4)
+    '2 cells to run, 4 cells to analyse again; 2 already done'
+    """
+    run, again = todo - analysed, f"{counted(analysed, 'cell')} to analyse again"
+    parts = [f"{counted(run, 'cell')} to run"] if run else []
     have = f"; {kept} already done" if kept else ""
-    return f"{counted(todo, 'cell')} to run{have}"
+    return ", ".join([*parts, again] if analysed else parts) + have
 
 
 def failure(result: CellResult, folder: Path) -> str:

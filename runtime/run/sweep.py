@@ -103,7 +103,7 @@ class Sweep:
         self._emit()
         counts = self._survey()
         if self._todo:
-            self.progress.begin(self._costs, counts.total)
+            self.progress.begin(self._costs, counts.total, sum(self._todo.values()))
             try:
                 self._complete(counts)
             finally:

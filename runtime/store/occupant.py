@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, lines
 from fairc.compiler.record import FILES, recorded
 from fairc.dsl.core.source import printable
 
@@ -62,9 +62,8 @@ def _shown(text: str) -> str:
 def share_cells(first: Path, second: Path) -> bool:
     """Return whether a cell is in both of two `cells.jsonl`."""
     try:
-        with first.open("rb") as one, second.open("rb") as other:
-            ids = {found[0] for line in one if (found := _ID.match(line))}
-            return any(found[0] in ids for line in other if (found := _ID.match(line)))
+        ids = {found[0] for line in lines(first) if (found := _ID.match(line))}
+        return any(found[0] in ids for line in lines(second) if (found := _ID.match(line)))
     except OSError:
         return False
 

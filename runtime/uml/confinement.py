@@ -122,7 +122,7 @@ def _fault(way: ModuleType) -> str:
     """Return why a way does not work on this host, or nothing."""
     if lacking := way.absent():
         return str(lacking)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("probe")) as folder:
         program, written = Path(folder, "program"), Path(folder, "written")
         program.write_bytes(_executable(ENDS))
         program.chmod(0o755)

@@ -16,6 +16,7 @@ from pathlib import Path
 from fairc.compiler.files import opened, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.archive import UNREADABLE
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm.image import Image
 from fairc.words import container_images
@@ -74,9 +75,10 @@ def made(
                         "leave the plan's files alone while it runs",
                     )
                 count, size = image_files.flatten(image, container_images.read(image), out)
-        except ImageError as error:
+        except (ImageError, *UNREADABLE) as error:
+            why = error if isinstance(error, ImageError) else "it cannot be read as a tar"
             raise EngineUnavailable(
-                (f"the image `{name}` cannot be used: {error}",),
+                (f"the image `{name}` cannot be used: {why}",),
                 f"save it again: `docker save IMAGE -o {name}`",
             ) from None
         ratio = _lay_out(disk, count, size)

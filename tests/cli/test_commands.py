@@ -199,21 +199,8 @@ def test_table(ran: Fairc) -> None:
     ]
     for row in rows:
         assert list(row) == [
-            *(
-                "metric",
-                "unit",
-                "stat",
-                "by",
-                "n",
-                "invalid",
-                "censored",
-                "value",
-                "ci_low",
-                "ci_high",
-                "reason",
-                "no_interval",
-                "remark",
-            )
+            *("metric", "unit", "stat", "by", "n", "invalid", "censored"),
+            *("value", "ci_low", "ci_high", "reason", "no_interval", "remark"),
         ]
         assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")
         assert (row["n"], row["invalid"], row["ci_low"]) == (3, 0, None)
@@ -240,6 +227,7 @@ def test_table(ran: Fairc) -> None:
         (("results/tiny", "goodput", "--where", "rate == 7Mbit/s"), "rate: 1Mbit/s, 2Mbit/s"),
         (("tiny", "goodput"), "did you mean results/tiny?"),
         (("nowhere", "goodput"), "holds no plan: it has no plan.json\n"),
+        (("tiny.fexp", "goodput"), "tiny.fexp is an experiment, not a run"),
     ],
 )
 def test_table_of_nothing(ran: Fairc, arguments: tuple[str, ...], hint: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of, only_cell_of
 
-from fairc.compiler import compile
 from fairc.dsl import Source, load
 
 TOPOLOGY = "bottleneck(rate: 1Mbit/s, rtt: 50ms)"
@@ -64,6 +64,32 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         (of(more="claim { holds = 1 < 2 }"), "syntax", 'claim "'),
         (of("bottleneck(rate: 1Mbit/s, latency: 50ms)"), "unknown-argument", "`delay`"),
         (of(more="runs = 5"), "unknown-key", "`repeat`"),
+        (of(more="hosts { mtu = 1400B }"), "unknown-key", "mtu: 1400B"),
+        (of(more="flow b { cca = quic  workload = file(1MB) }"), "unknown-cca", "`over = quic"),
+        (of(more="flow b { cca = reno  workload = bulk  end = 5s }"), "unknown-key", "`stop`"),
+        (of(more="flow b(cca = reno, workload = bulk)"), "syntax", "stand in braces"),
+        (of(f"{TOPOLOGY} with {{ jitter = 5ms }}"), "syntax", "it stands in a link"),
+        (of("bottleneck(rate: 1Mbit/s, rtt: .05s)"), "syntax", "a digit before its point"),
+        (of(more="let int n = 5"), "syntax", "`let slow = 1Mbit/s`"),
+        (of(more="metric m = rtt.99(a)"), "syntax", "`rtt.p99`"),
+        (of(more="report { plot(goodput) }"), "unknown-figure", "`line`"),
+        (of().replace("[goodput]", "all"), "wrong-type", "write `[goodput]`"),
+        (of("bottleneck(rate: 1Mbit/s, rtt: 40m)"), "unknown-unit", "`40ms` is in milliseconds"),
+        (of("bottleneck(rate: 1Mbit/s, rtt: 40 m)"), "spaced-unit", "`40ms`"),
+        (of("bottleneck(rate: 1Mbit/s, rtt: 40\u00b5s)"), "strange-character", "looks like `u`"),
+        (of("bottleneck(rate: 1e7, rtt: 50ms)"), "missing-unit", "write `10Mbit/s`"),
+        (of("bottleneck(rate 1Mbit/s, rtt: 50ms)"), "syntax", "colon: `rate: 1Mbit/s`"),
+        (of("bottleneck(1Mbit/s, 50ms, fifo(2bdp))"), "unknown-loss-model", "this is `loss` of"),
+        (of(f"{TOPOLOGY[:-1]}, queue: 2bdp)"), "wrong-type", "write `fifo(2bdp)`"),
+        (of(f"{TOPOLOGY[:-1]}, queue: fq-codel)"), "unknown-name", "`fq_codel` meant?"),
+        (of(f"{TOPOLOGY[:-1]}, queue: pfifo_fast)"), "unknown-queue", "`fifo`"),
+        (of(more="flow b { cca = TcpNewReno  workload = file(1MB) }"), "unknown-cca", "`reno`"),
+        (of(more="flow b { cca reno  workload = file(1MB) }"), "syntax", "`cca = reno`"),
+        (of(more="flow b { congestion = reno  workload = file(1MB) }"), "unknown-key", "`cca`"),
+        (of(more="sweep = { n = [1, 2] }"), "syntax", "a block has no `=`"),
+        (of(more="repeat = 3  // times"), "syntax", "a comment begins with `#`"),
+        (of(more="/* long */"), "syntax", "a comment begins with `#`"),
+        (of(more="sweep { n = [1, 2] }  exclude n == 1 && n == 2"), "syntax", "`and` and `or`"),
         (of(more="report = [cdf(rtt)]"), "unknown-key", "`report { line(goodput, x: time)"),
         (of(more="report { bars(goodput, x: cca) }"), "unknown-figure", "`line(goodput, x: buffer"),
         (of(more="report { box(goodput) }"), "unknown-figure", "`boxplot(goodput, by: cca)`"),
@@ -148,9 +174,7 @@ def test_flows_of_a_dumbbell_have_hosts_of_their_own() -> None:
         "dumbbell(rate: 1Mbit/s, rtt: 50ms)",
         more=f"flow up {{ from = client  to = server  cca = bbr  ecn = accurate  workload = {WORKLOAD} }}",
     )
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    (cell,) = compile(made).cells()
+    cell = only_cell_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n")
     assert {n.name for n in cell.nodes if n.kind == "host"} == {
         *("a-client", "a-server", "up-client", "up-server"),
     }
@@ -165,9 +189,7 @@ def test_flows_of_a_dumbbell_have_hosts_of_their_own() -> None:
 def test_users_of_a_dumbbell_are_still_users() -> None:
     more = f"users u {{ count = 2 }}\nflow b {{ users = u  cca = cubic  workload = {WORKLOAD} }}"
     text = of("dumbbell(rate: 1Mbit/s, rtt: 50ms)", more=more)
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    (cell,) = compile(made).cells()
+    cell = only_cell_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n")
     hosts = sorted(node.name for node in cell.nodes if node.kind == "host")
     assert hosts == ["a-client", "a-server", "u-1", "u-1-server", "u-2", "u-2-server"]
 
@@ -187,9 +209,7 @@ def test_a_node_keeps_its_name_where_a_swept_name_is_the_same() -> None:
         f"{OWN} sweep {{ c1 = [cubic, bbr] }} flow a {{ from = s1  to = c1  cca = c1  workload ="
         f" {WORKLOAD} }}"
     )
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    cells = list(compile(made).cells())
+    cells = list(compilation_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n").cells())
     assert [(c.flows[0].client, c.flows[0].cca) for c in cells] == [("c1", "cubic"), ("c1", "bbr")]
 
 
@@ -247,6 +267,12 @@ def test_metrics_of_other_tools_are_known_by_their_names(value: str, note: str) 
     text = of().replace("[goodput]", f"[{value}]")
     _, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
     assert [d.note for d in found] == [note]
+
+
+def test_a_decimal_comma_is_taken_for_one() -> None:
+    """The rest of the number is taken for the next argument, which is another error."""
+    first, _ = helps(of("bottleneck(rate: 1Mbit/s, rtt: 40,5ms)"))
+    assert first[0] == "missing-unit" and first[1].endswith("has a point: `40.5ms`")
 
 
 def test_arithmetic_of_metrics_is_a_metric_of_its_own() -> None:

@@ -111,7 +111,7 @@ def test_a_range_of_repetitions_has_the_values_up_to_its_look_everywhere(tmp_pat
             {"metric": "godput"},
             "no metric is called `godput`; did you mean `goodput`? known: fairness.F, goodput",
         ),
-        ({"metric": "rtt"}, "no metric of this run is called `rtt`"),
+        ({"metric": "rtt"}, "no metric of this run is called `rtt`; add it to `measure`"),
         ({"metric": "goodput", "stat": "mode"}, "no statistic is called `mode`"),
         (
             {"metric": "goodput", "by": ("lss",)},

@@ -99,7 +99,7 @@ def test_a_table_says_it_once(tmp_path: Path) -> None:
 def test_a_sweep_says_it_without_the_times_of_each(tmp_path: Path) -> None:
     swept = read(run(tmp_path, (20.0, 10.0), ("0%", "1%")))
     said = {row["remark"] for row in summarise(swept, "goodput")}
-    assert said == {"over different times of the flows: they do not add up"}
+    assert said == {"each flow's rate is over its own time: they do not add up"}
 
 
 def test_a_sum_of_rates_says_it(tmp_path: Path) -> None:

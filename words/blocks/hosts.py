@@ -155,4 +155,9 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         SYSCALL_COST,
         KERNEL,
     ],
+    misplaced=dict.fromkeys(
+        ("mss", "mtu"),
+        "links and presets have an `mtu`: `bottleneck(rate: 10Mbit/s, mtu: 1400B)`; TCP's segments"
+        " follow from it",
+    ),
 )

@@ -38,6 +38,13 @@ CCAS: Registry[Cca] = Registry(
     "CCA",
     "cca",
     {entry.name: entry for registry in (QUIC_CCAS, TCP_CCAS) for entry in registry}.values(),
+    misplaced={
+        **{
+            name: f"it is a transport: `over = {name}  cca = cubic`"
+            for name in ("tcp", "mptcp", "quic")
+        },
+        "udp": "it is a transport without a CCA: `over = udp  rate = 1Mbit/s`",
+    },
 )
 """Every CCA, whatever it runs over."""
 
