@@ -191,7 +191,8 @@ class Unexpected:
     @property
     def read(self) -> str:
         """The text before it, without white space at the end."""
-        return self.source.text[: self.start].rstrip()
+        # Patterns that end here try each place before: only so many are tried.
+        return self.source.text[: self.start].rstrip()[-REACH:]
 
     @property
     def rest_of_line(self) -> str:
@@ -277,7 +278,7 @@ def _spaced_unit(at: Unexpected) -> Mistake | None:
     source, offset = at.source, at.start
     begin = source.text.rfind("\n", 0, offset) + 1
     line = source.line(source.position(offset)[0])
-    begin = min(begin, at.read.rfind("\n") + 1)
+    begin = min(begin, source.text[:offset].rstrip().rfind("\n") + 1)
     text = source.text[begin : offset + len(line)]
     for match in _SPACED_UNIT.finditer(text):
         start, end = begin + match.start(), begin + match.end()
@@ -428,7 +429,7 @@ def _setting(at: Unexpected) -> str | None:
 
 def _misnamed(at: Unexpected) -> str | None:
     """Return how a name with hyphens, or a metric's value, is written."""
-    token, before, after = at.token, at.read[-REACH:], at.source.text[at.start :]
+    token, before, after = at.token, at.read, at.source.text[at.start :]
     names_stop = token.type == "MINUS" and "_EQUALS" in at.accepts
     hyphen = re.search(r"\w+\Z", before) if names_stop else None
     rest = re.match(r"(?:-\w+)+", after)
