@@ -149,6 +149,7 @@ MISSHAPEN = {
 """Shapes of other languages, up to the token that does not fit, and how it is written here."""
 
 REACH = 200
+"""Characters before a token that are looked at."""
 
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
@@ -156,7 +157,6 @@ _LOOPED_FLOW = re.compile(r"\s*flow\s+([A-Za-z_]\w*(?:\[[^\]\n]*\])?)\s+((?:for|
 """A flow with loops or a condition, up to an `=`."""
 
 _SERVICE = re.compile(r"=\s*([A-Za-z_]\w*)")
-
 
 Mistake = tuple[Diagnostic, bool]
 """What is wrong, and whether dropping or replacing the token repairs the text."""
@@ -191,7 +191,8 @@ class Unexpected:
     @property
     def read(self) -> str:
         """The text before it, without white space at the end."""
-        return self.source.text[: self.start].rstrip()
+        # Patterns that end here try each place before: only so many are tried.
+        return self.source.text[: self.start].rstrip()[-REACH:]
 
     @property
     def rest_of_line(self) -> str:
@@ -277,7 +278,7 @@ def _spaced_unit(at: Unexpected) -> Mistake | None:
     source, offset = at.source, at.start
     begin = source.text.rfind("\n", 0, offset) + 1
     line = source.line(source.position(offset)[0])
-    begin = min(begin, at.read.rfind("\n") + 1)
+    begin = min(begin, source.text[:offset].rstrip().rfind("\n") + 1)
     text = source.text[begin : offset + len(line)]
     for match in _SPACED_UNIT.finditer(text):
         start, end = begin + match.start(), begin + match.end()
@@ -428,7 +429,7 @@ def _setting(at: Unexpected) -> str | None:
 
 def _misnamed(at: Unexpected) -> str | None:
     """Return how a name with hyphens, or a metric's value, is written."""
-    token, before, after = at.token, at.read[-REACH:], at.source.text[at.start :]
+    token, before, after = at.token, at.read, at.source.text[at.start :]
     names_stop = token.type == "MINUS" and "_EQUALS" in at.accepts
     hyphen = re.search(r"\w+\Z", before) if names_stop else None
     rest = re.match(r"(?:-\w+)+", after)
