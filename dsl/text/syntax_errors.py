@@ -580,7 +580,9 @@ class SyntaxErrors:
                 return advice
         if token.type == "_LPAR" and re.search(r"\w[ \t]+$", self.source.text[:start][-80:]):
             return "in a call the parenthesis follows the name without a space"
-        called = re.search(r"=[ \t]*(\w+)\Z", before := self.source.text[:start].rstrip())
+        # Patterns that end here try each place before: only so many are tried.
+        before = self.source.text[:start].rstrip()[-MISSHAPEN_REACH:]
+        called = re.search(r"=[ \t]*(\w+)\Z", before)
         if token.type == "_LBRACE" and called:
             return f"arguments stand in parentheses, with `:`: `{called[1]}(rate: 10Mbit/s)`"
         if opened and re.search(r'\bclaim\s+"[^"\n]*"\s*\Z', self.source.text[: opened.start]):
@@ -591,9 +593,7 @@ class SyntaxErrors:
             return "`fexp 1` stands at the top of the file, once"
         if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
             return "names consist of letters, digits and `_`"
-        if misnamed := _misnamed(
-            token, before[-MISSHAPEN_REACH:], self.source.text[start:], accepts
-        ):
+        if misnamed := _misnamed(token, before, self.source.text[start:], accepts):
             return misnamed
         if re.search(r"\b(?:for|while)\Z", before):
             return "a loop follows what it repeats: `flow f[i] for i in 1..3 { ... }`"
