@@ -22,11 +22,13 @@ import hostile
 import pytest
 
 from fairc.cli import completion
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.report.place import record_of_all
 from fairc.runtime.run.progress import failure
 from fairc.runtime.store.spreadsheet import no_formula
+from fairc.runtime.store.swept import quantity
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -299,6 +301,14 @@ def test_runs_behind_links_keep_their_raw_artefacts(ran: Fairc, tmp_path: Path) 
     assert not [*mine.glob("cells/*/raw.tar.zst")]
 
 
+def test_the_cache_is_in_no_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels are programs that run on this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", ".cache")
+    assert cache_directory() == Path.home() / ".cache/fairc"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/other")
+    assert cache_directory() == Path("/other/fairc")
+
+
 # ---- Packs ----
 
 
@@ -338,6 +348,13 @@ def test_what_a_killed_run_left_of_a_pack_is_removed(fairc: Fairc) -> None:
 
 
 # ---- Texts ----
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "9" * 5000, "1/" + "9" * 5000, "1s/" + "9" * 400])
+def test_a_number_that_no_file_can_have_is_a_word(text: str) -> None:
+    """A swept value of a plan: beyond a float, or beyond what Python reads as a number."""
+    assert quantity(text) is None
+    assert quantity(f"{'9' * 60}Mbit/s") is not None
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3+cmd", "@SUM(A1)", "\t=1"])
