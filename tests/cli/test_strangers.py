@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import duckdb
 import hostile
 import pytest
 
@@ -27,6 +28,8 @@ from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.report.place import record_of_all
 from fairc.runtime.run.progress import failure
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import Store
 from fairc.runtime.store.spreadsheet import no_formula
 from fairc.runtime.store.swept import quantity
 
@@ -307,6 +310,28 @@ def test_the_cache_is_in_no_working_directory(monkeypatch: pytest.MonkeyPatch) -
     assert cache_directory() == Path.home() / ".cache/fairc"
     monkeypatch.setenv("XDG_CACHE_HOME", "/other")
     assert cache_directory() == Path("/other/fairc")
+
+
+def test_a_table_of_far_too_many_rows_is_written_again(
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few kilobytes unpack to gigabytes, and the record of the folder may say that it is well."""
+    monkeypatch.setattr(tables, "MOST_RUN_BYTES", 1 << 20)
+    before = ran("table", "results/tiny", "goodput").out
+    run, name = Path("results/tiny"), "tables/metrics.parquet"
+    with duckdb.connect() as database:
+        database.execute(
+            f"COPY (SELECT m.* FROM '{run / name}' m, range(3000)) TO '{run / 'forged'}' (FORMAT"
+            " parquet, COMPRESSION zstd)"
+        )
+    (run / "forged").replace(run / name)
+    store = Store(run)
+    with store:
+        store.record().end([name])
+    assert ran("table", "results/tiny", "goodput").out == before
+    with duckdb.connect() as database:
+        ((rows,),) = database.execute(f"SELECT count(*) FROM '{run / name}'").fetchall()
+    assert rows < 3000
 
 
 # ---- Packs ----
