@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +12,11 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 MOST_LINES = 3
 """A bracket that is open for more lines than this was forgotten."""
 
-_PARTS = re.compile(r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|[][(){}\n]')
+_PARTS = re.compile(r'#[^\n]*|"(?:[^"\\\n]|\\.)*(?P<closed>")?|[][(){}\n]')
+_UNCLOSED = re.compile(r"#[^\n]*|[][(){}]")
+"""The parts behind a quote that nothing closes on its line: no other quote there is closed, so none
+is tried, which would take the square of their number.
+"""
 _STATEMENT = re.compile(
     r"[ \t]*(?:[A-Za-z_]\w*[ \t]*=(?!=)|[A-Za-z_]\w*[ \t]+[A-Za-z_\w]*[ \t]*\{)"
 )
@@ -29,6 +34,20 @@ class Dedent(NamedTuple):
     line: int
 
 
+def _signs(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the brackets and line ends of a text, outside strings and comments, with their
+    places.
+    """
+    for match in _PARTS.finditer(text):
+        sign = match[0][0]
+        if sign not in '#"':
+            yield match.start(), sign
+        elif sign == '"' and not match["closed"]:
+            for inner in _UNCLOSED.finditer(text, match.start(), match.end()):
+                if inner[0][0] != "#":
+                    yield inner.start(), inner[0]
+
+
 class Borders:
     """The brackets and line ends of a text, outside strings and comments."""
 
@@ -37,8 +56,7 @@ class Borders:
 
     @cached_property
     def _signs(self) -> list[tuple[int, str]]:
-        found = _PARTS.finditer(self._text)
-        return [(match.start(), match[0]) for match in found if match[0][0] not in '#"']
+        return list(_signs(self._text))
 
     @cached_property
     def surplus(self) -> int:
@@ -99,7 +117,7 @@ class Borders:
     def _closed(self, begin: int, end: int) -> bool:
         """Return whether all brackets of a part are closed, or one was forgotten."""
         text = self._text[begin:end]
-        signs = [match[0] for match in _PARTS.finditer(text)]
+        signs = [sign for _, sign in _signs(text)]
         return signs.count("(") + signs.count("[") <= signs.count(")") + signs.count("]") or (
             signs.count("\n") > MOST_LINES
         )

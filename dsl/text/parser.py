@@ -33,9 +33,13 @@ WORD_LIMIT = 90_000
 study needs.
 """
 
-_WORDS = re.compile(
-    r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?\w*(?:/s\b)?|\w+|[<>=!]=|--|->|<-|\.\.|[^\s\w])'
+_WORD = (
+    r"(?P<word>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?\w*(?:/s\b)?|\w+|[<>=!]=|--|->|<-|\.\."
+    r"|[^\s\w])"
 )
+_WORDS = re.compile(rf'#[^\n]*|"(?:[^"\\\n]|\\.)*(?P<closed>")?|{_WORD}')
+_UNCLOSED = re.compile(rf"#[^\n]*|{_WORD}")
+"""What stands behind a quote that nothing closes on its line, as in `borders`."""
 
 
 def parse(source: Source) -> syntax.File:
@@ -138,8 +142,7 @@ def grammar() -> Lark:
 def _refuse_many_words(source: Source) -> None:
     """Raise CompileError if a file is too long to be parsed in a few seconds."""
     if len(source.text) > WORD_LIMIT:
-        words = (match for match in _WORDS.finditer(source.text) if match.lastgroup)
-        beyond = next(islice(words, WORD_LIMIT, None), None)
+        beyond = next(islice(_words(source.text), WORD_LIMIT, None), None)
         if beyond is not None:
             fail(
                 "too-large",
@@ -148,6 +151,16 @@ def _refuse_many_words(source: Source) -> None:
                 note="this is one too many",
                 help="write long lists as ranges (`1..1000`) or `logspace(...)`, or split the file",
             )
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    """Yield the words and signs of a text, outside strings and comments."""
+    for match in _WORDS.finditer(text):
+        if match["word"]:
+            yield match
+        elif match[0][0] == '"' and not match["closed"]:
+            behind = _UNCLOSED.finditer(text, match.start(), match.end())
+            yield from (inner for inner in behind if inner["word"])
 
 
 def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:

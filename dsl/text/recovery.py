@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARED = re.compile(
     r"(?:flow|users|let|metric|service|topology|template|experiment|pep|policer|nat|tunnel|node|router"
     r"|sweep)\b(?P<after>[^=]*)"
-    r"|(?P<key>[A-Za-z_]\w*)\s*=(?!=)|\((?P<bound>[\w\s,]*)\)\s*=(?!=)"
+    r"|\b(?P<key>[A-Za-z_]\w*)\s*=(?!=)|\((?P<bound>[\w\s,]*)\)\s*=(?!=)"
 )
 
 OF_ABSENCE = re.compile(

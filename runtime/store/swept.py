@@ -22,7 +22,10 @@ PARTS: Mapping[Part, tuple[str, str]] = {
 }
 """The columns that a swept name adds to a table: their suffixes and types."""
 
-_QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)([A-Za-z%][A-Za-z/%]*|/s)?(?:/([1-9][0-9]*))?")
+_QUANTITY = re.compile(
+    r"(-?[0-9]{1,100}(?:\.[0-9]{1,100})?)([A-Za-z%][A-Za-z/%]*|/s)?(?:/([1-9][0-9]{0,99}))?"
+)
+"""A plan of the language has no longer number; a float holds these."""
 
 
 @dataclass(frozen=True, slots=True)

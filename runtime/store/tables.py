@@ -52,6 +52,8 @@ _BATCH = 400
 # How much the file of a cell may unpack to, as it may be a stranger's: far beyond what an analysis
 # writes.
 MOST_BYTES, MOST_TIMES, MOST_TEXT_BYTES = 256 << 20, 100, 1 << 30
+# The same of a table of a run: beyond that it is written again, from the cells.
+MOST_RUN_BYTES, MOST_RUN_TIMES = 1 << 30, 1000
 
 
 T = TypeVar("T")
@@ -447,7 +449,7 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def current(folder: Path) -> bool:
     """Return whether the tables in a folder have every column of this version; False if one cannot
-    be read.
+    be read, or has far too many rows for its size: its folder may be a stranger's.
     """
     import duckdb
 
@@ -459,7 +461,15 @@ def current(folder: Path) -> bool:
             found = connection.execute(describe).fetchall()
             if not {column.name for column in table.columns} <= {row[0] for row in found}:
                 return False
-    except duckdb.Error:
+            ((rows,),) = connection.execute(
+                "SELECT coalesce(sum(row_group_num_rows) FILTER (column_id = 0), 0)"
+                " FROM parquet_metadata($1)",
+                [file],
+            ).fetchall()
+            most = MOST_RUN_TIMES * (folder / f"{name}.parquet").stat().st_size
+            if rows * len(found) * 8 > max(MOST_RUN_BYTES, most):
+                return False
+    except (duckdb.Error, OSError):
         return False
     finally:
         connection.close()

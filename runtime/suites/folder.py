@@ -28,7 +28,7 @@ _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.fexp")
 _TABLE = re.compile(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*=""")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*(?:\.|$)""")
-_AT = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+_AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 TEXT = "a text of one line"
 TEXTS = "a list of texts"

@@ -252,12 +252,13 @@ def answers(kernel: Kernel, root: image.Image) -> Mapping[str, object]:
             "fairc doctor",
         )
     ccas: dict[str, dict[str, int | bool]] = {
-        name: {} for words in said if words[0] == "ccas" for name in words[1:]
+        name: {} for words in said if words[:1] == ["ccas"] for name in words[1:]
     }
     for words in said:
-        if words[0] != "parameter" or len(words) != 3:
+        place = words[1].split("/") if words[:1] == ["parameter"] and len(words) == 3 else []
+        if len(place) != 3:  # such a kernel may print anything
             continue
-        module, _, parameter = words[1].split("/")
+        module, _, parameter = place
         value = _setting(words[2])
         if value is not None and (cca := module.removeprefix("tcp_")) in ccas:
             ccas[cca][parameter] = value

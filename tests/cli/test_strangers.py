@@ -18,15 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+import duckdb
 import hostile
 import pytest
 
 from fairc.cli import completion
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import no_formula
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.report.place import record_of_all
 from fairc.runtime.run.progress import failure
+from fairc.runtime.store import tables
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.swept import quantity
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -299,6 +304,36 @@ def test_runs_behind_links_keep_their_raw_artefacts(ran: Fairc, tmp_path: Path) 
     assert not [*mine.glob("cells/*/raw.tar.zst")]
 
 
+def test_the_cache_is_in_no_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels are programs that run on this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", ".cache")
+    assert cache_directory() == Path.home() / ".cache/fairc"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/other")
+    assert cache_directory() == Path("/other/fairc")
+
+
+def test_a_table_of_far_too_many_rows_is_written_again(
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few kilobytes unpack to gigabytes, and the record of the folder may say that it is well."""
+    monkeypatch.setattr(tables, "MOST_RUN_BYTES", 1 << 20)
+    before = ran("table", "results/tiny", "goodput").out
+    run, name = Path("results/tiny"), "tables/metrics.parquet"
+    with duckdb.connect() as database:
+        database.execute(
+            f"COPY (SELECT m.* FROM '{run / name}' m, range(3000)) TO '{run / 'forged'}' (FORMAT"
+            " parquet, COMPRESSION zstd)"
+        )
+    (run / "forged").replace(run / name)
+    store = Store(run)
+    with store:
+        store.record().end([name])
+    assert ran("table", "results/tiny", "goodput").out == before
+    with duckdb.connect() as database:
+        ((rows,),) = database.execute(f"SELECT count(*) FROM '{run / name}'").fetchall()
+    assert rows < 3000
+
+
 # ---- Packs ----
 
 
@@ -338,6 +373,13 @@ def test_what_a_killed_run_left_of_a_pack_is_removed(fairc: Fairc) -> None:
 
 
 # ---- Texts ----
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "9" * 5000, "1/" + "9" * 5000, "1s/" + "9" * 400])
+def test_a_number_that_no_file_can_have_is_a_word(text: str) -> None:
+    """A swept value of a plan: beyond a float, or beyond what Python reads as a number."""
+    assert quantity(text) is None
+    assert quantity(f"{'9' * 60}Mbit/s") is not None
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3+cmd", "@SUM(A1)", "\t=1"])

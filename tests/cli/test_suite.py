@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torture.faults.specs import at_most
 
 from fairc.dsl import load_all
 from fairc.dsl import read as read_spec
@@ -279,6 +280,14 @@ def test_what_is_wrong_with_a_suite_is_said_with_its_line(
     assert f"suite.toml:{line}: " in first
     assert second.startswith("help: ") and help in second
     assert not Path("results").exists()
+
+
+def test_a_key_of_many_spaces(fairc: Fairc, folder: Path) -> None:
+    """A pattern that begins at each of them takes minutes."""
+    key = f'"{" " * 200_000}" = 1\n'
+    (folder / "suite.toml").write_text(key + key)
+    with at_most(20):
+        assert "not TOML" in fairc("suite", "run", "mine").err
 
 
 def test_a_slip_in_a_value_is_no_column_of_the_page(fairc: Fairc) -> None:

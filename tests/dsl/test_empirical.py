@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torture.faults.specs import at_most
 
 from fairc import dsl
 from fairc.compiler import compile
@@ -140,6 +141,13 @@ def test_what_a_stranger_may_send(tmp_path: Path, table: str, message: str) -> N
     with pytest.raises(ValueError, match=r"t\.csv") as refused:
         loaded(tmp_path, 'requests(size: empirical("t.csv"), every: 100ms)', table)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["a" + " " * 300_000 + "b, x", "a[" * 300_000, " " * 10**6])
+def test_a_header_of_many_characters(tmp_path: Path, header: str) -> None:
+    """A pattern that tries each of them takes hours."""
+    with at_most(20), pytest.raises(ValueError, match=r"t\.csv"):
+        loaded(tmp_path, 'requests(size: empirical("t.csv"), every: 1s)', f"{header}\n1, 2\n")
 
 
 def test_a_file_elsewhere_is_refused(tmp_path: Path) -> None:

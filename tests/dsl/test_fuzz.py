@@ -53,6 +53,25 @@ def test_bombs(value: str) -> None:
     assert found.errors or value.startswith("1s")
 
 
+LONG = 300_000
+RUNS = {
+    "a word": "a" * LONG,
+    "digits": "1" * LONG,
+    "quotes": r"\"" * (LONG // 2),
+    "every": "every " * (LONG // 6),
+    "spaces": " " * LONG,
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("wrong", ["flow a { cca cubic }", "flow a-b { }", "down 1s }"])
+def test_long_runs_before_an_error(run: str, wrong: str) -> None:
+    """A pattern that begins anywhere in a run, and ends at the error, takes hours of these."""
+    for line in (f"# {RUNS[run]}\n {wrong}", f"{RUNS[run]} {wrong}"):
+        with at_most(20):
+            assert survive(f"fexp 1\nexperiment e {{\n {line}\n}}\n").errors
+
+
 def test_a_chain_of_lets() -> None:
     lets = "\n".join(f"let a{i} = a{i + 1}" for i in range(3000))
     found = survive(f"fexp 1\n{lets}\nlet a3000 = 1s\nexperiment e {{ duration = a0 }}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,7 @@ from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl import Source, load
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.uml import custom_kernel
+from fairc.runtime.uml import custom_kernel, machine
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.uml.source import CONFIGURATION, Own, recipe_hash
 from fairc.runtime.vm import image
@@ -226,3 +227,20 @@ def test_a_kernel_is_asked_for_its_ccas_parameters_and_queues() -> None:
             assert answers["ccas"][cca.name][name] == parameter.initial
     assert isinstance(answers["qdiscs"], list)
     assert {"netem", "fq_codel", "dualpi2", "pfifo"} <= set(answers["qdiscs"])
+
+
+def test_a_kernel_may_say_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that are missing, and paths with other parts, are no parameters."""
+    (tmp_path / "config").write_text(
+        "".join(f"{option}=y\n" for option in custom_kernel.NEEDED) + "CONFIG_NET_SCH_RED=y\n"
+    )
+    said = (
+        *("", "ccas cubic x/y", "parameter", "parameter a 1", "parameter a/b 1", "parameter / / /"),
+        *("parameter tcp_cubic/parameters/beta 717", "parameter a/b/c/d 1", "end"),
+    )
+    console = "".join(f"{custom_kernel.MARK} {line}\n" for line in said)
+    monkeypatch.setattr(custom_kernel.trial, "boot", lambda *_: "seccomp")
+    monkeypatch.setattr(custom_kernel.trial, "ask", lambda *_: machine.ScriptRun(console, "", b""))
+    nobody: Any = None
+    found = custom_kernel.answers(kernels.Kernel(tmp_path, "", "", "", ""), nobody)
+    assert found["ccas"] == {"cubic": {"beta": 717}, "x/y": {}}
