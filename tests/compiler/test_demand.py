@@ -151,6 +151,11 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
         ("flow a { over = udp  workload = onoff(1.9Mbit/s, 2s, 1s) }", ["udp-overload"]),
         ("flow a { cca = reno  workload = video(900kbit/s, 30s) }", []),
         ("flow a { cca = reno  workload = video(1.1Mbit/s, 30s) }", ["video-too-fast"]),
+        # 995 kbit/s are 1.04 Mbit/s of frames: of 2.2 s in the buffer, 55 s of playing take 2.1 s.
+        ("flow a { cca = reno  workload = video(995kbit/s, 55s) }", ["video-too-fast"]),
+        ("flow a { cca = reno  workload = video(995kbit/s, 40s) }", []),
+        # All of 3 s has come before its buffer is empty, at half the rate.
+        ("flow a { cca = reno  workload = video(2Mbit/s, 3s) }", []),
         ("flow a { cca = reno  workload = video(900kbit/s, 70s) }", ["short-duration"]),
         # 6 MB at the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s.
         (
