@@ -4,12 +4,13 @@
     acks.count = A
 
 D: packets with data that the flow's sender transmitted after the warm-up. A: packets without data
-that arrived from the receiver in this time, the last one of a handshake
-among them. Both are seen at the sender's interface, so D counts
-packets that the network loses and A does not count ACKs that it loses or thins. TCP: D are segments
-with payload, A are segments with ACK and without payload, other than those that open or reset a
-connection. QUIC encrypts what a packet is for: D and A are all datagrams of each direction, the
-few of handshakes and requests among them. UDP has no ACKs, so there is no value.
+that arrived from the receiver in this time, the last one of a handshake among them. Without `to`
+this time lasts until queues have drained after the cell's end, so `acks.count` over the cell's time
+is a little more than a rate. Both are seen at the sender's interface, so D counts packets that the
+network loses and A does not count ACKs that it loses or thins. TCP: D are segments with payload, A
+are segments with ACK and without payload, other than those that open or reset a connection. QUIC
+encrypts what a packet is for: D and A are all datagrams of each direction, the few of handshakes
+and requests among them. UDP has no ACKs, so there is no value.
 
 1/2: a receiver that delays ACKs (RFC 9293: at least one for every second full segment); 1: one that
 does not. Less, where ACKs are thinned or compressed on the way, or are asked for less often; more

@@ -6,8 +6,9 @@
 P: share of the packets that policers dropped (policing.loss); 0 without one.
 E: packets of the flow that arrived at the first bottleneck of a path; D: those that a bottleneck's
 queue dropped (never seen to leave), there or further on. X: packets that left the first one's queue
-and that no later one dropped; L: those that were never delivered, lost at random behind any of
-them. Bottlenecks are all links of its paths where data can wait (rule 2), so drops at those of
+and that no later one dropped; L: those that were never delivered, lost behind any of them: at
+random, and also by the number or kind that a link loses, by a flipped bit, or on a link that was
+down. Bottlenecks are all links of its paths where data can wait (rule 2), so drops at those of
 other flows count as well. Only packets after the warm-up count, and not those still in flight when
 the capture ended; what waits in a `fifo` then is not lost, and counts in E.
 

@@ -121,7 +121,8 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
 # A rate of UDP is of IP, that of a link of frames: 500 B take 514, full packets 1514. At
 # 100 Mbit/s, 99 % of the frames of 15 kB wait, which 20 kB hold; of 30 kB they do not. 6 MB at
 # the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s. The BDP is
-# 1 Mbit/s x 50 ms / 8 = 6250 bytes.
+# 1 Mbit/s x 50 ms / 8 = 6250 bytes. A video of 995 kbit/s has 1.04 Mbit/s of frames: of 2.2 s in
+# the buffer, 55 s of playing take 2.1 s; all of one of 3 s has come before its buffer is empty.
 WARNED = """
 over = udp  rate = 900kbit/s  workload = bulk |
 over = udp  rate = 600kbit/s  count = 2  workload = bulk | udp-overload
@@ -139,6 +140,9 @@ over = udp  workload = onoff(1.9Mbit/s, 1s, 1s) |
 over = udp  workload = onoff(1.9Mbit/s, 2s, 1s) | udp-overload
 cca = reno  workload = video(900kbit/s, 30s) |
 cca = reno  workload = video(1.1Mbit/s, 30s) | video-too-fast
+cca = reno  workload = video(995kbit/s, 55s) | video-too-fast
+cca = reno  workload = video(995kbit/s, 40s) |
+cca = reno  workload = video(2Mbit/s, 3s) |
 cca = reno  workload = video(900kbit/s, 70s) | short-duration
 cca = reno  workload = file(6MB) }  flow b { over = udp  rate = 100kbit/s  workload = bulk |
 cca = reno  workload = file(6MB) }  flow b { cca = reno  workload = bulk | short-duration

@@ -225,8 +225,8 @@ class Media(Workload):
                 f"the media of `{flow.label}` have a higher rate than their bottleneck",
                 flow.span,
                 notes=(f"with headers {offered_bps / 1e6:.3g} of {path.rate_bps / 1e6:g} Mbit/s",),
-                help="frames are ever later, whatever the network does: lower the rate, or make the"
-                " link faster",
+                help=("frames are ever later" if part.cancel_ns is None else "groups are cancelled")
+                + ", whatever the network does: lower the rate, or make the link faster",
                 severity=Severity.WARNING,
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
@@ -33,14 +34,24 @@ class Video(Workload):
     noun = "video"
 
     def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
-        """Yield that its path is too slow for it."""
-        if self.part.bitrate_bps > path.rate_bps:
-            rate = f"{self.part.bitrate_bps / 1e6:g}"
+        """Yield that it stalls on its path, even alone.
+
+        It begins with `play_ns` in its buffer, and plays until all of it has come; `slower`: the
+        time that the link takes for its frames over its playing time.
+        """
+        part = self.part
+        if not path.rate_bps:
+            return
+        payload = (stream_bytes if flow.transport == "quic" else segment_bytes)(path.mtu)
+        wire_bps = part.bitrate_bps * frame_bytes(path.mtu) / payload
+        slower = wire_bps / path.rate_bps
+        left_ns = part.length_ns - max(0, part.length_ns - part.play_ns) * slower
+        if slower > 1 and left_ns < part.stall_ns:
             yield Diagnostic(
                 "video-too-fast",
-                f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
+                f"the video of `{flow.label}` has a higher rate than its bottleneck",
                 flow.span,
-                notes=(f"{rate} Mbit/s over a bottleneck of {path.rate_bps / 1e6:g} Mbit/s",),
+                notes=(f"with headers {wire_bps / 1e6:.4g} of {path.rate_bps / 1e6:g} Mbit/s",),
                 help="it stalls whatever the network does: lower the bit rate, or make the link"
                 " faster",
                 severity=Severity.WARNING,
