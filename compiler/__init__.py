@@ -8,10 +8,11 @@ In order of control flow:
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema
-    estimate       time and disk space of a run
+    estimate       time and disk space of a run; loss_rate: of connections under random losses
     binary         where the endpoints' program is
     targets        what can be emitted
-    emission       a folder with the plan and the emitted programs
+    emission       a folder with the plan and the emitted programs; record: which files in it are
+                   ours; files: read up to a bound, written completely or not at all
 """
 
 from typing import TYPE_CHECKING

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shutil
 from pathlib import Path
+
+from .files import sha256_of
 
 NAME = "fairc-endpoints"
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,8 +55,7 @@ def damaged(program: Path) -> bool:
         builds = (program.parent / ".fingerprint").glob(f"{NAME}-*/invoked.timestamp")
         if any(stamp.stat().st_mtime > since for stamp in builds):
             return False
-        with program.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() != recorded
+        return sha256_of(program) != recorded
     except FileNotFoundError:
         return False
     except (OSError, UnicodeDecodeError):

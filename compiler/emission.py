@@ -9,9 +9,12 @@ from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from fairc.dsl.core.source import printable
+
 from .compilation import Compilation
 from .engine_choice import refuse_target
 from .estimate import Estimate
+from .files import content
 from .plan import cell_json
 from .record import FILES, SPEC, Record, recorded
 from .targets import TARGETS, Names, Target, find
@@ -111,10 +114,10 @@ def _write(
     (directory / PLAN).write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
-    for path, content in compilation.experiment.files().items():
+    for path, data in compilation.experiment.files().items():
         place = directory / SPEC / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+        place.write_bytes(data)
     for finish in finishers:
         assert estimate is not None
         finish(directory, compilation.plan, estimate)
@@ -147,7 +150,7 @@ def _refuse_other(directory: Path, experiment: str) -> None:
 def _experiment(plan: Path) -> str | None:
     """Return the experiment that a plan of any version names; None where nothing does."""
     try:
-        name = str(json.loads(plan.read_bytes())["experiment"])
+        name = str(json.loads(content(plan))["experiment"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return "".join(char if char.isprintable() else "?" for char in name[:80])
+    return printable(name[:80])

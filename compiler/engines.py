@@ -131,13 +131,14 @@ class Profile:
 # another machine: two flows for 80 s at 1 Mbit/s in 0.30 and 0.67, 20 s at 10 Mbit/s in 0.31 and
 # 0.62, at 100 Mbit/s in 1.14 and 2.40, 5 s at 1 Gbit/s in 3.01 and 5.17. A load in a
 # browser: midpoints of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB.
-# QUIC: about 120 us of CPU time for a packet at 5 to 15 Mbit/s on a busy machine, so rounded down
-# to 99 in all. Memory:
+# QUIC: ten more seconds of one or ten flows at 2 to 100 Mbit/s took 33 to 43 us of CPU time for a
+# packet, analysis included, on the faster machine; 56 is in the middle if the other takes twice
+# that, as with TCP. Memory:
 # 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
 # A device: runs with and without a policer (docs/learn/links/policers.md), 21 to 34 us of CPU time
 # for a packet.
 UML = Costs(
-    0.3, 0.001, 0.9e-5, 9.0e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
+    0.3, 0.001, 0.9e-5, 4.7e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
 )
 
 # Fitted to docs/trust/benchmarks.md; QUIC: 10 MB over TCP and 10 MB over QUIC sharing a link. A

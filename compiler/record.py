@@ -8,6 +8,7 @@ user's.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Container, Iterable
@@ -90,7 +91,9 @@ def recorded(folder: Path) -> Recorded | None:
 
 
 def of_file(path: Path) -> File:
-    """Hash a file. Raises OSError."""
+    """Hash a file. Raises OSError, also for what is not a regular one."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return File(bytes=os.fstat(file.fileno()).st_size, sha256=sha256)

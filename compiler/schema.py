@@ -25,4 +25,16 @@ def schema() -> str:
     )
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["anyOf"] = [{"$ref": "#/$defs/Plan"}, {"$ref": "#/$defs/Cell"}]
+    _sort_choices(document)
     return json.dumps(document, indent=2, sort_keys=True) + "\n"
+
+
+def _sort_choices(part: Any) -> None:
+    """Sort the kinds of a value, which come in the order in which their modules were imported."""
+    if isinstance(part, dict):
+        if "discriminator" in part:
+            part["oneOf"].sort(key=json.dumps)
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            _sort_choices(each)

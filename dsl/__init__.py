@@ -11,7 +11,7 @@ checker       tree to experiment, part by part, collecting every error
 grid          axes, cross product, `exclude`, `sample`, `order`, `--where`, `--set`
 expressions   expressions to values, with exact arithmetic
 blocks        the settings of a block, checked against its keys
-scenarios     one configuration to its scenario
+scenarios     one configuration to its scenario; timing: when its cell ends
 network       a topology to nodes, links, losses, changes, proxies, devices, tunnels, users
 traffic       a flow to its transport, CCA, options, workload, pages
 results       `measure`, `report` and `claim`

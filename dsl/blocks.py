@@ -85,7 +85,7 @@ def _in_other_block(setting: syntax.Setting, keys: Registry[Parameter[Any]]) -> 
     """Return the help for a key that belongs to a block of another kind; None if it is in several,
     or in none.
     """
-    name, text = setting.key.text, " ".join(setting.span.text.split())
+    name, text = setting.key.text, setting.span.one_line
     owners = [form for block, form in _FORMS if block is not keys and name in block]
     if len(owners) != 1:
         return None

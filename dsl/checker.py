@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
 from fairc.dsl.model.base import within_bounds
-from fairc.dsl.model.requests import FigureRequest, Requests
+from fairc.dsl.model.requests import FigureRequest, Formula, Requests
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS
 from fairc.words.repetitions import Repeat
@@ -39,7 +39,7 @@ from .results.formulas import Formulas
 from .results.goals import check_precision
 from .results.instances import Namer
 from .results.measures import build_measures
-from .scenarios import Builder, Parts, TrafficNames
+from .scenarios import Builder, Parts
 from .text import syntax
 from .traffic.services import Services
 
@@ -50,6 +50,7 @@ Named = TypeVar(
     "Named", bound=syntax.Let | syntax.Metric | syntax.Service | syntax.Topology | syntax.Experiment
 )
 Indexed = TypeVar("Indexed", syntax.Flow, syntax.Users)
+Name = syntax.Word | syntax.Reference
 
 _ONE = Fraction(1)
 
@@ -189,122 +190,53 @@ class Checker:
 
     def _experiment(self, experiment: syntax.Experiment) -> Experiment | None:
         self._statements = experiment.statements
+        at = experiment.name.span
         lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
-        block = Block(
-            experiment.name.span, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment"
-        )
+        block = Block(at, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment")
         self._try(self._overrides.apply, bindings, lets, block, self._elsewhere)
         self._try(block.checked)
         static = Scope({}, lets)
         given = self._try(block.get, keys.REPEAT, static)
         repeat = given or Repeat(1, 1)
-        flows = self._flows(experiment)
-        users = self._several(syntax.Users, "users")
-        declared = {
-            service.name.text: service for service in self._unique(syntax.Service, "service")
-        }
-        services = Services(declared)
         grid, excludes = self._grid(bindings, lets, repeat.most)
-        topology = self._topology(experiment, block)
-        settings = [setting for h in self._of(syntax.Hosts) for setting in h.settings.items]
-        hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
-        parts = Parts(topology, self._topologies, flows, services, users, block, lets, hosts)
+        parts = self._parts(at, block, lets)
         builder = Builder(parts, grid, self.diagnostics.add)
-        if topology is not None:
+        if parts.topology is not None:
             self._try(grid.compare_sizes, builder.size_units, builder.path_names)
-        loads = self._scenarios(builder, grid)
-        self._lets(lets, grid)
-        self._hosts(hosts, grid)
-        axes = self._try(grid.axes) or ()
-        symbols = self._conditions(grid, excludes)
-        names = builder.names
-        namer = self._namer(experiment, block, names, grid, lets)
-        formulas = Formulas(self._unique(syntax.Metric, "metric"), namer, [*names.flows])
-        if (own := self._try(formulas.entries)) is not None:
-            namer.metrics = namer.metrics.extended(own)
-        measure = None if own is None else self._measure(experiment, block, namer)
-        computed = self._try(formulas.build, [request.name for request in measure or ()]) or ()
-        precision = check_precision(
-            self._statements,
-            block,
-            given,
-            measure,
-            grid,
-            lets,
-            self._overrides.names,
-            namer,
-            self.diagnostics,
-        )
-        one = Quantity(_ONE, NUMBER, self._file.span)
-        facts = Facts(
-            axes=axes,
-            grid=grid,
-            first=grid.scope(next(grid.varied()), {"repetition": one, "load": one}),
-            lets=lets,
-            symbols=symbols,
-            measured=measure,
-            namer=namer,
-            flows=[*names.flows],
-            on_users=[*names.on_users],
-            users=[*names.users],
-            groups=[*names.groups],
-            loads=loads,
-            present=builder.present,
-            narrowed=self._overrides.narrows,
-        )
+        facts, formulas = self._facts(at, parts, grid, excludes, builder)
+        namer = facts.namer
+        computed = self._try(formulas.build, [r.name for r in facts.measured or ()]) or ()
+        names = self._overrides.names
+        precision = check_precision(self._statements, block, given, facts, names, self.diagnostics)
         figures = self._figures(facts)
         seed = self._count(block, keys.SEED, static)
         self._try(draw_sample, block, grid, seed)
-        if not self.diagnostics.errors:
-            nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
-            nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
-            nodes += [n for kind in NAMING for n in self._of(kind)]
-            rest = self._rest if declared else ()
-            elsewhere = self._overrides.words.union(*map(mentioned, rest))
-            here = [s for name, s in declared.items() if name not in elsewhere]
-            reports = [n for kind in READING for n in self._of(kind)]
-            self._warn_all(unused(bindings, nodes, reports, flows, users, here, lets))
+        self._warn_unused(parts, bindings, excludes)
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             found = self._try(lambda: list(excluded(grid, excludes))) or ()
-            self._warn_all(() if self._overrides.narrows else found)
-        title = self._text(block, keys.TITLE, static)
-        citation = self._text(block, keys.SOURCE, static)
-        deviates = self._try(block.given, keys.DEVIATES, static) or ()
+            self.diagnostics.update(() if self._overrides.narrows else found)
         common, paired = self._try(draws, block, static) or Draws()
-        claims = check_claims(
-            self._of(syntax.Claim),
-            facts,
-            common or paired,
-            repeat.is_range,
-            precision is not None and precision.claims,
-            self.diagnostics,
-        )
-        computed += self._try(formulas.build, namer.own) or ()
-        comparisons = self._try(namer.comparisons) or ()
-        if not self.diagnostics.errors:
-            self._warn_all(formulas.unused())
+        ends = precision is not None and precision.claims
+        nodes, alike = self._of(syntax.Claim), common or paired
+        claims = check_claims(nodes, facts, alike, repeat.is_range, ends, self.diagnostics)
+        requests = self._requests(facts, formulas, computed)
         grid.work.most = sys.maxsize
         return Experiment(
             name=experiment.name.text,
             beside=self._beside,
-            title=title,
-            citation=citation,
-            deviates=tuple(text.value for text in deviates),
+            title=self._text(block, keys.TITLE, static),
+            citation=self._text(block, keys.SOURCE, static),
+            deviates=tuple(d.value for d in self._try(block.given, keys.DEVIATES, static) or ()),
             file=experiment.span.source,
-            axes=axes,
+            axes=tuple(facts.axes),
             repeat=repeat.most,
             precision=precision,
             seed=seed,
             paired=paired,
             common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
-            requests=Requests(
-                measure=measure or (),
-                implied=namer.implied,
-                formulas=computed,
-                comparisons=comparisons,
-            ),
+            requests=requests,
             measured_at=namer.places,
             unasked=frozenset(namer.unasked),
             figures=figures,
@@ -317,16 +249,111 @@ class Checker:
             settings=self._overrides.applied,
         )
 
-    def _flows(self, experiment: syntax.Experiment) -> list[syntax.Flow]:
+    def _parts(self, at: Span, block: Block, lets: Mapping[str, syntax.Expr]) -> Parts:
+        """Return what scenarios are made of; at: the experiment's name."""
         flows = self._several(syntax.Flow, "flow")
         if not flows:
             self._error(
                 "no-flow",
                 "this experiment has no flow",
-                experiment.name.span,
+                at,
                 help="for example `flow a { cca = cubic  workload = file(10MB) }`",
             )
-        return flows
+        return Parts(
+            topology=self._topology(at, block),
+            topologies=self._topologies,
+            flows=flows,
+            services=Services({s.name.text: s for s in self._unique(syntax.Service, "service")}),
+            users=self._several(syntax.Users, "users"),
+            settings=block,
+            lets=lets,
+            hosts=Block(
+                at, [s for h in self._of(syntax.Hosts) for s in h.settings.items], HOSTS, "`hosts`"
+            ),
+        )
+
+    def _facts(
+        self,
+        at: Span,
+        parts: Parts,
+        grid: Grid,
+        excludes: Sequence[syntax.Exclude],
+        builder: Builder,
+    ) -> tuple[Facts, Formulas]:
+        """Evaluate everything with every swept value, and read what is measured; return the facts
+        for figures and claims, and the file's own metrics.
+
+        at: the experiment's name.
+        """
+        loads = self._scenarios(builder, grid)
+        self._lets(parts.lets, grid)
+        self._hosts(parts.hosts, grid)
+        axes = self._try(grid.axes) or ()
+        symbols = self._conditions(grid, excludes)
+        names = builder.names
+        known = [*dict.fromkeys(name for several in names for name in several)]
+        swept = [name for group in grid.groups for name in group.names]
+        namer = Namer(known, Sweep(grid, swept, parts.lets), parts.settings, at)
+        formulas = Formulas(self._unique(syntax.Metric, "metric"), namer, [*names.flows])
+        if (own := self._try(formulas.entries)) is not None:
+            namer.metrics = namer.metrics.extended(own)
+        one = Quantity(_ONE, NUMBER, self._file.span)
+        facts = Facts(
+            axes=axes,
+            grid=grid,
+            first=grid.scope(next(grid.varied()), {"repetition": one, "load": one}),
+            lets=parts.lets,
+            symbols=symbols,
+            measured=None if own is None else self._measure(at, parts.settings, namer),
+            namer=namer,
+            flows=[*names.flows],
+            on_users=[*names.on_users],
+            users=[*names.users],
+            groups=[*names.groups],
+            loads=loads,
+            present=builder.present,
+            narrowed=self._overrides.narrows,
+        )
+        return facts, formulas
+
+    def _requests(
+        self, facts: Facts, formulas: Formulas, computed: tuple[Formula, ...]
+    ) -> Requests:
+        """Return what is computed of each cell, once figures and claims have named what they need.
+
+        computed: the file's own metrics that `measure` names.
+        """
+        computed += self._try(formulas.build, facts.namer.own) or ()
+        comparisons = self._try(facts.namer.comparisons) or ()
+        if not self.diagnostics.errors:
+            self.diagnostics.update(formulas.unused())
+        return Requests(
+            measure=tuple(facts.measured or ()),
+            implied=facts.namer.implied,
+            formulas=computed,
+            comparisons=comparisons,
+        )
+
+    def _warn_unused(
+        self,
+        parts: Parts,
+        bindings: Sequence[syntax.Binding],
+        excludes: Sequence[syntax.Exclude],
+    ) -> None:
+        """Warn about what is declared and used nowhere, unless there are errors."""
+        if self.diagnostics.errors:
+            return
+        services = parts.services.declared
+        nodes: list[syntax.Node] = [s.value for s in parts.settings.settings.values()]
+        nodes += [*parts.flows, *services.values(), *excludes, *self._topologies.values()]
+        nodes += [n for kind in NAMING for n in self._of(kind)]
+        rest = self._rest if services else ()
+        elsewhere = self._overrides.words.union(*map(mentioned, rest))
+        here = [s for name, s in services.items() if name not in elsewhere]
+        reports = [n for kind in READING for n in self._of(kind)]
+        self.diagnostics.update(
+            unused(bindings, nodes, reports, parts.flows, parts.users, here, parts.lets)
+        )
 
     def _grid(
         self, bindings: Sequence[syntax.Binding], lets: Mapping[str, syntax.Expr], repeat: int
@@ -366,9 +393,7 @@ class Checker:
                 help="it supports `fexp 1`",
             )
 
-    def _topology(
-        self, experiment: syntax.Experiment, block: Block
-    ) -> syntax.Expr | syntax.Body | None:
+    def _topology(self, at: Span, block: Block) -> syntax.Expr | syntax.Body | None:
         """Return what describes the network; report a missing or a second description."""
         found: list[tuple[Span, syntax.Expr | syntax.Body]] = [
             (inline.span, inline.body) for inline in self._of(syntax.InlineTopology)
@@ -380,7 +405,7 @@ class Checker:
             self._error(
                 "missing-key",
                 "an experiment needs `topology`",
-                experiment.name.span,
+                at,
                 "`topology` is missing",
                 help="for example `topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)`",
             )
@@ -408,8 +433,7 @@ class Checker:
             each = (flow.workload.page_loads for flow in flows)
             loads = max(loads, *each, 0 if scenario else 1)
         if not self.diagnostics.errors:
-            for warning in builder.never_there():
-                self.diagnostics.add(warning)
+            self.diagnostics.update(builder.never_there())
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):
@@ -445,21 +469,8 @@ class Checker:
                 self._try(condition, exclude.condition, scope, symbols)
         return symbols
 
-    def _namer(
-        self,
-        experiment: syntax.Experiment,
-        block: Block,
-        names: TrafficNames,
-        grid: Grid,
-        lets: Mapping[str, syntax.Expr],
-    ) -> Namer:
-        """Return what reads the names of metrics."""
-        known = [*dict.fromkeys(name for several in names for name in several)]
-        swept = [name for group in grid.groups for name in group.names]
-        return Namer(known, Sweep(grid, swept, lets), block, experiment.name.span)
-
     def _measure(
-        self, experiment: syntax.Experiment, block: Block, namer: Namer
+        self, at: Span, block: Block, namer: Namer
     ) -> tuple[model.MetricRequest, ...] | None:
         """Return the metrics of `measure`, or None if something is wrong with them."""
         setting = block.settings.get("measure")
@@ -467,7 +478,7 @@ class Checker:
             self._warn(
                 "nothing-measured",
                 "this experiment measures nothing",
-                experiment.name.span,
+                at,
                 "for example `measure = [goodput, fairness]`",
             )
             return ()
@@ -508,33 +519,26 @@ class Checker:
                     continue
                 kept.append(item)
             else:
-                self._error(
-                    f"duplicate-{word}",
-                    f"`{word} {item.name.text}` is declared twice",
-                    item.name.span,
-                    labels=(Label(first.name.span, "first occurrence"),),
-                    help="rename one of them",
-                )
+                self._declared_twice(word, first.name, item.name)
         return kept
 
     def _unique(self, kind: type[Named], word: str) -> list[Named]:
         """Return the first item of each name among one kind; report the others."""
         found: dict[str, Named] = {}
         for item in self._of(kind):
-            name = item.name
-            first = found.setdefault(name.text, item)
+            first = found.setdefault(item.name.text, item)
             if first is not item:
-                span = first.name.span
-                self.diagnostics.add(
-                    Diagnostic(
-                        f"duplicate-{word}",
-                        f"`{word} {name.text}` is declared twice",
-                        name.span,
-                        labels=(Label(span, "first occurrence"),),
-                        help="rename one of them",
-                    )
-                )
+                self._declared_twice(word, first.name, item.name)
         return list(found.values())
+
+    def _declared_twice(self, word: str, first: Name, second: Name) -> None:
+        self._error(
+            f"duplicate-{word}",
+            f"`{word} {second.text}` is declared twice",
+            second.span,
+            labels=(Label(first.span, "first occurrence"),),
+            help="rename one of them",
+        )
 
     def _try(self, action: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
         """Return what an action returns, or None after collecting its diagnostics."""
@@ -560,10 +564,6 @@ class Checker:
         help: str | None = None,
     ) -> None:
         self.diagnostics.add(Diagnostic(code, message, span, note, labels, help=help))
-
-    def _warn_all(self, warnings: Iterable[Diagnostic]) -> None:
-        for warning in warnings:
-            self.diagnostics.add(warning)
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
         self.diagnostics.add(Diagnostic(code, message, span, help=help, severity=Severity.WARNING))

@@ -77,8 +77,7 @@ def load_all(
         experiment = checker.check()
         if experiment is not None:
             experiments.append(experiment)
-        for plugin in plugins.failed():
-            checker.diagnostics.add(_failed(plugin))
+        checker.diagnostics.update(map(_failed, plugins.failed()))
         found.update(dict.fromkeys(checker.diagnostics))
         checked.append(checker.diagnostics)
     diagnostics = in_common(found, checked, is_whole=name is None)

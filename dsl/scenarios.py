@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.custom_kernels import KernelWords
@@ -32,7 +33,7 @@ from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
 from .model.network import Hashed
-from .network.attributes import links_have
+from .network.arguments import argument_scope, links_have
 from .network.devices import Layer
 from .network.groups import (
     Group,
@@ -47,9 +48,8 @@ from .network.groups import (
     pair_up,
     paired,
 )
-from .network.kernels import check_queues
 from .network.link_devices import prepared
-from .network.networks import argument_scope, build_network
+from .network.networks import build_network
 from .network.paths import size_units
 from .text import syntax
 from .timing import Timing, check_captures, check_end
@@ -226,7 +226,7 @@ class Builder:
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
         kernel, on_hosts = self._machines(bound, scope)
         if kernel is not None:
-            check_queues(whole, kernel)
+            _check_queues(whole, kernel)
         return on_hosts(whole, flat, *timing, hashed=self._hashed(bound, scope))
 
     def _traffic(
@@ -392,8 +392,7 @@ class Builder:
         if own is not None:
             return self.own_network(own, value, scope, changes)
         if value.name not in TOPOLOGIES:
-            span = value.name_span if isinstance(value, Applied) else value.span
-            refuse_unknown("topology", "topology", value.name, self._known(), span)
+            refuse_unknown("topology", "topology", value.name, self._known(), value.name_span)
         declared = TOPOLOGIES[value.name].declaration
         bind(TOPOLOGIES, value, "`topology`", elsewhere=links_have(declared))
         return self.own_network(declared, value, None, changes, value.name in PAIRS)
@@ -581,3 +580,24 @@ def _with_hosts_of_flows(
     if groups:
         network = expand(network, groups, [f for f in flows if not f.users])
     return network_on_machine(network)
+
+
+def _check_queues(network: model.Network, kernel: KernelWords) -> None:
+    """Refuse queues and media that the kernel of the hosts lacks. Raises CompileError."""
+    gather = Gather()
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            needed = [name for part in way.queue.parts for name in QUEUES[part.kind].probes]
+            if way.medium is not None:
+                needed.append(way.medium.planned.module)
+            needed += [each.repair.module for each in way.impairments if each.repair]
+            lacking = [name for name in needed if name not in kernel.qdiscs]
+            if lacking:
+                with gather.attempt():
+                    fail(
+                        "unknown-queue",
+                        f"the kernel `{kernel.name}` has no queue `{lacking[0]}`",
+                        way.span,
+                        help=f"build it with CONFIG_NET_SCH_{lacking[0].upper()}=y in its --config",
+                    )
+    gather.finish()

@@ -12,6 +12,7 @@ into Arrow (`.arrow()`), pandas (`.df()`) or polars (`.pl()`), where those are i
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 import os
@@ -33,6 +34,7 @@ from fairc.cli.results import TABLES, fresh_tables
 from fairc.cli.sources import compiled, requested_engine
 from fairc.cli.targets import Allowed, read_target
 from fairc.cli.unpacking import is_pack, opened, run_of
+from fairc.compiler.files import opened as opened_file
 from fairc.dsl.core.diagnostics import Diagnostics
 from fairc.runtime.claims.forms import Answer, as_data
 from fairc.runtime.repetitions.summaries import Row, summarise
@@ -116,10 +118,8 @@ def run(
         jobs=jobs or _cores(),
         where=where,
         fresh=fresh,
-        phases=False,
         allowed=Allowed(images=allow_image, modules=allow_module, programs=allow_program),
         packed=packed,
-        strict=False,
         chose_folder=output is not None,
     )
     folder = running.folder_of(what, place, engine)
@@ -156,8 +156,11 @@ class Figure:
     svg: Path
     pdf: Path
 
-    def _repr_svg_(self) -> str:
-        return self.svg.read_text(encoding="utf-8")
+    def _repr_html_(self) -> str:
+        # As an image, in which a browser runs nothing: the run directory may be a stranger's.
+        with opened_file(self.svg) as file:
+            data = base64.b64encode(file.read()).decode()
+        return f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(self.name)}">'
 
 
 class Run:

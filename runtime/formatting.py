@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from fairc.dsl.core.source import printable
 
 MINUS = "\N{MINUS SIGN}"
 INFINITE = "\N{INFINITY}"
@@ -174,8 +177,7 @@ def count_head(names: Iterable[str]) -> str:
 
 def one_line(text: str) -> str:
     """Return text fit for a figure or a table cell: no line ends, no control characters."""
-    shown = " ".join(text.split())
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+    return printable(" ".join(text.split()), "\N{REPLACEMENT CHARACTER}")
 
 
 def bar(name: str, share: float, what: str) -> str:
@@ -206,3 +208,15 @@ def size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} TB"
+
+
+_SIGNED = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]+)?[A-Za-z%/]*")
+
+
+def no_formula(cell: str | None) -> str | None:
+    """Return a text for a CSV file, prefixed with a quote where a spreadsheet would take it for a
+    formula.
+    """
+    if not cell or cell[0] not in "=+-@\t\r" or _SIGNED.fullmatch(cell):
+        return cell
+    return f"'{cell}"

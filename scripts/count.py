@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+MOST_LINES = 60
 
 
 def tracked() -> Iterator[tuple[str, str]]:
@@ -44,12 +45,12 @@ def count(files: Mapping[str, str]) -> Counter[str]:
     return total
 
 
-def long_functions(text: str, most: int = 60) -> Iterator[tuple[int, str, int]]:
-    """Yield the line, name and number of lines of each function that has more than `most`."""
+def long_functions(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield the line, name and number of lines of each function above `MOST_LINES`."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > most:
+            if lines > MOST_LINES:
                 yield node.lineno, node.name, lines
 
 
@@ -61,7 +62,7 @@ def show_long(files: Mapping[str, str]) -> None:
             rows.append((lines, name))
         if name.endswith(".py"):
             rows += [(n, f"{name}:{at} {what}") for at, what, n in long_functions(text)]
-    print("files above 600 lines, functions above 60:")
+    print(f"files above 600 lines, functions above {MOST_LINES}:")
     for lines, place in sorted(rows, reverse=True):
         print(f"{lines:>6}  {place}")
 

@@ -109,8 +109,16 @@ def burst_of(
             labels=(Label(varies, "this link does not"),),
             help="put one of them on a separate link, behind a router",
         )
-    burst_bytes, frame = round(burst.number / 8), mtu + ETHERNET_BYTES
-    if burst_bytes < frame:
+    _check_sizes(burst, peak, rate, mtu + ETHERNET_BYTES)
+    return Burst(round(burst.number / 8), None if peak is None else round(peak.number))
+
+
+def _check_sizes(burst: Quantity, peak: Quantity | None, rate: Quantity, frame: int) -> None:
+    """Refuse a bucket that is too small or too large for its link, and a peak that is none.
+
+    frame: the largest, bytes. Raises CompileError.
+    """
+    if round(burst.number / 8) < frame:
         fail(
             "shallow-bucket",
             "no full frame ever passes a bucket that holds less",
@@ -135,7 +143,6 @@ def burst_of(
             help="make `peak` larger; presets give `transmit` to all of their links: for one of"
             " them write `with { link left -> right { transmit = ... } }`",
         )
-    return Burst(burst_bytes, None if peak is None else round(peak.number))
 
 
 def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES
 from fairc.compiler import plan
@@ -213,27 +214,58 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a flow over UDP sends over a link, bit/s of frames on average, and from when to when."""
+
+    flow: Flow
+    path: RoutedPath
+    bps: float
+    begin_ns: int
+    end_ns: float
+
+
 def _warn_overload(report: Report, traffic: Traffic, queues: Mapping[Egress, plan.Queue]) -> None:
-    """Report the flow that sends most of the UDP of each bottleneck that gets too much of it."""
-    offered: dict[Egress, list[tuple[int, Flow, RoutedPath]]] = defaultdict(list)
+    """Report the flow that sends most of the UDP of each link that gets too much of it at a time.
+
+    What links ahead of it do not carry does not reach it.
+    """
+    offered: dict[Egress, list[_Offer]] = defaultdict(list)
     for flow, path in traffic:
-        if flow.transport == "udp" and path.bottleneck is not None:
-            offered[path.bottleneck].append((_offered_bps(flow, path), flow, path))
-    for bottleneck, sent in offered.items():
-        total_bps = sum(bps for bps, _, _ in sent)
-        _, flow, path = max(sent, key=lambda each: each[0])
-        if total_bps > path.rate_bps:
-            late = 1 - path.rate_bps / total_bps  # of what is sent, what has to wait
-            if _fits(queues.get(bottleneck), [(f, p) for _, f, p in sent], late):
-                continue
-            report.warn(
-                "udp-overload",
-                f"with `{flow.label}`, UDP sends more than its bottleneck carries",
-                flow.span,
-                f"{total_bps / 1e6:g} Mbit/s on average over a bottleneck of"
-                f" {path.rate_bps / 1e6:g} Mbit/s",
-                "the excess is lost, and nothing is left for other flows",
-            )
+        if flow.transport == "udp" and (bps := _offered_bps(flow, path)):
+            packet = flow.workload.lower(flow, path, 0, {}).datagram_bytes or path.mtu
+            left_bps = bps * (packet + ETHERNET_BYTES) / packet
+            begin_ns = flow.start_ns or 0
+            end_ns = math.inf if flow.stop_ns is None else flow.stop_ns
+            if flow.workload.ends:
+                end_ns = min(end_ns, begin_ns + flow.workload.own_time_ns(flow, path))
+            for egress in path.data:
+                if egress.packet_bps:
+                    offered[egress].append(_Offer(flow, path, left_bps, begin_ns, end_ns))
+                    left_bps = min(left_bps, egress.packet_bps)
+    for egress, offers in offered.items():
+        rate_bps = egress.packet_bps
+        if sum(each.bps for each in offers) <= rate_bps:
+            continue
+        meetings = (
+            [each for each in offers if each.begin_ns <= first.begin_ns < each.end_ns]
+            for first in offers
+        )
+        together = max(meetings, key=lambda them: sum(each.bps for each in them))
+        total_bps = sum(each.bps for each in together)
+        late = 1 - rate_bps / total_bps if total_bps else 0.0  # of what is sent, what has to wait
+        if late <= 0 or _fits(queues.get(egress), [(o.flow, o.path) for o in together], late):
+            continue
+        most = max(together, key=lambda each: each.bps)
+        what = "its bottleneck carries" if egress == most.path.bottleneck else "a link carries"
+        report.warn(
+            "udp-overload",
+            f"with `{most.flow.label}`, UDP sends more than {what}",
+            most.flow.span,
+            f"with Ethernet's headers {total_bps / 1e6:.4g} Mbit/s on average, from `{egress.node}`"
+            f" over {rate_bps / 1e6:g} Mbit/s",
+            "the excess is lost, and nothing is left for other flows",
+        )
 
 
 def _fits(queue: plan.Queue | None, sending: Traffic, late: float) -> bool:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from fairc.cell.model import Subflow as Subflow
     from fairc.cell.model import TransportOptions as TransportOptions
     from fairc.cell.model import Tunnel as Tunnel
-    from fairc.cell.modules import KernelModule as KernelModule
     from fairc.cell.queues import Qdisc as Qdisc
     from fairc.cell.queues import Queue as Queue
     from fairc.cell.workloads import Distribution as Distribution
@@ -85,7 +84,6 @@ __getattr__ = on_demand(
         "fairc.cell.links": "Change ChosenLoss Entering GilbertElliott Impairment Interface Shaper",
         "fairc.cell.model": "SAMPLE_EVERY_NS Cable Capture Cell Flow Node Route RouteChange Subflow"
         " TransportOptions Tunnel",
-        "fairc.cell.modules": "KernelModule",
         "fairc.cell.queues": "Qdisc Queue",
         "fairc.cell.workloads": "Distribution PageObject SharedArrivals Workload",
         "fairc.dsl.model.base": "Model",

@@ -1,7 +1,13 @@
 """Targets of `fairc compile`: a module each, listed in `TARGETS`.
 
 A target writes something for every cell (`begin`), something for the whole plan (`finish`), or
-both. `index` lists what is emitted for cells.
+both.
+
+mininet     a program per configuration; program: what it says; code: a cell as Python source
+containers  a Compose file per cell; images: third-party images of flows
+slurm       a job array; kubernetes: an Indexed Job; jobs: what both share
+index       what is emitted for cells; naming: of configurations
+runner      `cell/`, which runs cells, beside what is emitted; rendering: templates
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from fairc.cell.document import End
 from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.hosts import LINUX_BUFFER_MAX, modules, window_bytes
@@ -193,7 +192,8 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
         )
         networks.append(link)
         for end, address in zip(ends, (base + 2, base + 3), strict=True):
-            attachments[end["node"]].append(_attachment(link, str(address), end))
+            attached = Attachment(link.name, str(address), end["interface"], end["mac"])
+            attachments[end["node"]].append(attached)
     return Job(
         tuple(networks),
         tuple(
@@ -201,10 +201,6 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
             for node, given in zip(cell.nodes, net["nodes"], strict=True)
         ),
     )
-
-
-def _attachment(network: Network, address: str, end: End) -> Attachment:
-    return Attachment(network.name, address, end["interface"], end["mac"])
 
 
 def bridge_options(cell: Cell) -> dict[str, str]:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import Cell
+from fairc.dsl.core.source import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -29,10 +30,7 @@ def quoted(text: object) -> str:
 
 def comment(text: object) -> str:
     """Make a text safe for a comment: one line, nothing but printable characters."""
-    line = str(text)
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else "?" for char in line)
+    return printable(str(text))
 
 
 def header(cell: Cell) -> Iterator[str]:

@@ -82,8 +82,7 @@ class Diagnostics:
     def __init__(self, items: Iterable[Diagnostic] = ()) -> None:
         self._items: dict[tuple[str, str, int, str], Diagnostic] = {}
         self._heir, self._inherited = "", tuple[Span, ...]()
-        for item in items:
-            self.add(item)
+        self.update(items)
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic, unless the same one is already there for the same place; of that, add
@@ -94,6 +93,11 @@ class Diagnostics:
         experiments = tuple(dict.fromkeys((*kept.experiments, *added.experiments)))
         if experiments != kept.experiments:
             self._items[added.key] = replace(kept, experiments=experiments)
+
+    def update(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add several."""
+        for diagnostic in diagnostics:
+            self.add(diagnostic)
 
     def remove(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Forget diagnostics that are there."""
@@ -108,8 +112,7 @@ class Diagnostics:
         """Return these and others, attributed to the same experiment."""
         extended = Diagnostics(self)
         extended.inherit(self._heir, self._inherited)
-        for diagnostic in found:
-            extended.add(diagnostic)
+        extended.update(found)
         return extended
 
     def attributed(self, diagnostic: Diagnostic) -> Diagnostic:

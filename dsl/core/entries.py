@@ -134,9 +134,8 @@ def bind(
     """
     if not isinstance(value, Symbol | Applied):
         refuse(Entries(registry), value, use, at, _wrapped(registry, value))
-    name_span = value.name_span if isinstance(value, Applied) else value.span
-    entry = registry.get(value.name, name_span, note=_by_position(value, use))
-    given = value.arguments if isinstance(value, Applied) else ()
+    entry = registry.get(value.name, value.name_span, note=_by_position(value, use))
+    given = value.arguments
     gather, result = Gather(), None
     with gather.attempt():
         result = match(entry, given, value.span, at, elsewhere)
@@ -273,6 +272,25 @@ def match(
                 gather.found.append(not_yet(what, whole if inside else where))
     unknown = (argument.key for argument in given if argument.key not in parameters)
     meant = [suggest(key, parameters) for key in unknown if key is not None]
+    _check_complete(entry, parameters, values, len(repeated), meant, span, gather)
+    gather.finish()
+    return Use(entry, values, tuple(repeated), span, typed, places)
+
+
+def _check_complete(
+    entry: Entry,
+    parameters: Mapping[str, Parameter[Any]],
+    values: Collection[str],
+    repeated: int,
+    meant: list[str | None],
+    span: Span,
+    gather: Gather,
+) -> None:
+    """Refuse arguments of which some are missing, or as many as a parameter does not take.
+
+    values: the names that are given. repeated: how many values the repeated parameter has. meant:
+    what unknown names are like.
+    """
     for parameter in entry.parameters:
         if parameter.name in meant:
             continue  # it is given, under another name
@@ -288,19 +306,16 @@ def match(
                     note=f"`{parameter.name}` is {parameter.kind.phrase}",
                     help=signature(entry.name, parameters),
                 )
-        elif parameter.count not in (None, len(repeated)) and parameter.repeated:
+        elif parameter.count not in (None, repeated) and parameter.repeated:
             with gather.attempt():
-                few = len(repeated) < parameter.count
+                few = repeated < parameter.count
                 fail(
                     "missing-argument" if few else "too-many-arguments",
-                    f"`{entry.name}` takes {_count(parameter.count, 'name')},"
-                    f" {len(repeated)} given",
+                    f"`{entry.name}` takes {_count(parameter.count, 'name')}, {repeated} given",
                     span,
                     note=f"{parameter.name}: {parameter.summary}",
                     help=signature(entry.name, parameters),
                 )
-    gather.finish()
-    return Use(entry, values, tuple(repeated), span, typed, places)
 
 
 def _text_meant(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, NoReturn, Protocol, TypeVar
@@ -72,6 +73,15 @@ def refuse(
     )
 
 
+def either(words: Sequence[str]) -> str:
+    """List words of which one applies.
+
+    >>> either(["a"]), either(["a", "b", "c"])
+    ('a', 'a, b or c')
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def used(value: Value, at: Span | None, use: str) -> tuple[Label, ...]:
     """Label the place of use, unless the value is written there."""
     inside = at and value.span.source is at.source and at.start <= value.span.start < at.end
@@ -100,7 +110,7 @@ class Quantities:
             of = {PACKETS: " of packets"}.get(self.dimensions[0], "")
             return f"a whole number{of}"
         names = [str(d) for d in self.dimensions]
-        return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+        return either(names)
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
         """Return the value.
@@ -200,7 +210,7 @@ class Words(Generic[W]):
     def phrase(self) -> str:
         """List the words."""
         listed = [f"`{c}`" for c in self.choices]
-        return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
+        return either(listed)
 
     def take(self, value: Value, use: str, at: Span | None = None) -> W:
         """Return the word. Raises CompileError unless it is one of the choices."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .diagnostics import Diagnostic, Diagnostics, Label, Severity
-from .source import Span
+from .source import Span, printable
 
 LIMIT = 50
 """At most this many diagnostics are shown; the rest are only counted."""
@@ -119,7 +119,7 @@ def _full(d: Diagnostic, colour: bool) -> str:
     lines = [paint(tone, head) + paint(_BOLD, f": {_safe(d.message)}")]
     marks = [Label(d.span, d.note)] if d.span else []
     marks += d.labels
-    gutter = max((len(str(_last_line(m.span))) for m in marks), default=1)
+    gutter = max((len(str(m.span.line)) for m in marks), default=1)
     bar = paint(_BLUE, " " * gutter + " |")
     for group in _by_source(marks):
         first = group[0]
@@ -152,10 +152,6 @@ def _by_source(marks: list[Label]) -> list[list[Label]]:
     return list(groups.values())
 
 
-def _last_line(span: Span) -> int:
-    return span.line
-
-
 def _cut(marks: list[Label]) -> int:
     """Return how many characters to leave out at the left of a long line."""
     line = marks[0].span.source.line(marks[0].span.line)
@@ -180,4 +176,4 @@ def _visible(line: str) -> str:
 
 def _safe(text: str) -> str:
     """Replace what would move the cursor or reorder the line."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return printable(text, "�")

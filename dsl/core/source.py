@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 
+def printable(text: str, instead: str = "?") -> str:
+    """Return a text with another character in place of each that does not print."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else instead for char in text)
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """One `.fexp` text.
@@ -28,8 +35,7 @@ class Source:
 
         A file may have any name; characters that do not print become question marks.
         """
-        name = self.name.rpartition("/")[2]
-        return "".join(char if char.isprintable() else "?" for char in name)
+        return printable(self.name.rpartition("/")[2])
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -59,6 +65,15 @@ class Span:
     def text(self) -> str:
         """The characters that the span covers."""
         return self.source.text[self.start : self.end]
+
+    @property
+    def one_line(self) -> str:
+        """The same on one line."""
+        return " ".join(self.text.split())
+
+    def first(self, count: int) -> Span:
+        """Return its first characters."""
+        return Span(self.source, self.start, self.start + count)
 
     @property
     def line(self) -> int:

@@ -163,7 +163,7 @@ MISSPELT = {
 }
 """Common other spellings of units.
 
-`MB/s` also needs a factor of 8, and `m` may mean minutes: see expressions/literals.
+`MB/s` also needs a factor of 8, and `m` may mean minutes: see expressions/evaluate.
 """
 
 

@@ -194,6 +194,12 @@ class Symbol:
     span: Span = field(compare=False)
     known: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
     weight: ClassVar[int] = 1
+    arguments: ClassVar[tuple[Argument, ...]] = ()
+
+    @property
+    def name_span(self) -> Span:
+        """The place of the word."""
+        return self.span
 
     @property
     def canonical(self) -> str:

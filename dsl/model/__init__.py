@@ -7,6 +7,7 @@ only the compiler knows the routes.
 
 From the smallest part to the whole:
 
+    base        how all of it is checked; names: of flows and groups; metric_names: of values
     links       queue, rate, delay and losses of a link, and how they change
     network     nodes, links, proxies, tunnels
     workloads   what all workloads share; mechanisms/workloads has each of them; web pages
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .flows import Stack as Stack
     from .flows import Transport as Transport
     from .flows import Trip as Trip
-    from .links import Burst as Burst
     from .links import Direction as Direction
     from .links import Event as Event
     from .links import LinkDevice as LinkDevice
@@ -57,7 +57,7 @@ __getattr__ = on_demand(
     __name__,
     {
         ".flows": "Flow Multipath Stack Transport Trip",
-        ".links": "Burst Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
+        ".links": "Direction Event LinkDevice LinkMedium Misplaced Queue Recording Recordings"
         " Trace Transmit",
         ".network": "Link Network Node Proxies Tunnel",
         ".requests": "Input MetricRequest",

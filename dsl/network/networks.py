@@ -11,12 +11,12 @@ from fairc.cell.frames import MTU
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
-from fairc.dsl.core.entries import Use, assign
+from fairc.dsl.core.diagnostics import Diagnostic, Label
+from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, SHARE, TIME
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.model.names import base, indexed
@@ -30,7 +30,6 @@ from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import burst_of, mtu_of, warn_small
 from fairc.words.trace import RATES, load_rate, load_recording
 
-from .attributes import links_have
 from .devices import Layer, refuse_node
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
@@ -357,18 +356,12 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
             followed = replace(followed, rate=found)
         else:
             trace = found
-    delay, lost, loss = settings[keys.DELAY], settings.given(keys.LOSS), None
+    delay = settings[keys.DELAY]
     if isinstance(delay, Use):
         followed = replace(followed, delay=load_recording(delay, keys.DELAY.name, TIME))
         delay = _lowest(followed.delay, delay.span)
-    if isinstance(lost, Use) and lost.entry.name in RATES:
-        recorded = load_recording(lost, keys.LOSS.name, SHARE)
-        followed = replace(followed, loss=recorded)
-        loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
-    elif lost is not None:
-        loss = loss_of(cast("Quantity | Use[LossModel]", lost))
-    if loss is not None:
-        _check_numbered(settings, loss)
+    loss, recorded = _loss(settings)
+    followed = replace(followed, loss=recorded)
     queue = settings.given(keys.QUEUE)
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
@@ -413,6 +406,20 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         framing=framing_of(settings[keys.FRAMING], rate, _in_packets(settings, serving, trace)),
     )
     return _LinkSide(way, settings, dynamics, loss, given_mtu, ends)
+
+
+def _loss(settings: Settings) -> tuple[Loss | None, model.Recording | None]:
+    """Return the losses of a link, and the recording that they follow. Raises CompileError."""
+    lost, recorded = settings.given(keys.LOSS), None
+    if lost is None:
+        return None, None
+    if isinstance(lost, Use) and lost.entry.name in RATES:
+        recorded = load_recording(lost, keys.LOSS.name, SHARE)
+        loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
+    else:
+        loss = loss_of(cast("Quantity | Use[LossModel]", lost))
+    _check_numbered(settings, loss)
+    return loss, recorded
 
 
 def _in_packets(
@@ -579,110 +586,3 @@ def _direction(side: _LinkSide, opposite: _LinkSide) -> model.Direction:
         impairment=replace(way.impairment, loss=bursts.loss if bursts else float(share)),
         mtu=mtu_of(side.mtu, opposite.mtu, traced=way.trace is not None),
     )
-
-
-class ArgumentScope(Scope):
-    """The scope of a topology's body: its parameters, then what is around it.
-
-    places: where each argument is that it is called with.
-    """
-
-    def __init__(
-        self,
-        values: Mapping[str, Value],
-        defaults: Mapping[str, syntax.Expr],
-        outer: Scope | None,
-        circular: Callable[[tuple[str, ...]], NoReturn],
-        places: Mapping[str, Span],
-    ) -> None:
-        super().__init__(values, defaults, outer, circular)
-        self._places = places
-        self._asked = set[str]()
-
-    def get(self, name: str) -> Value | None:
-        """Return the value of a name, or None if it is not bound. Raises CompileError."""
-        self._asked.add(name)
-        return super().get(name)
-
-    def without_effect(self) -> Iterator[Diagnostic]:
-        """Yield a warning for each argument that nothing has asked for; call once the topology is
-        built.
-        """
-        for name, place in self._places.items():
-            if name not in self._asked:
-                yield Diagnostic(
-                    "no-effect",
-                    f"`{name}` changes nothing here",
-                    place,
-                    note="other arguments replace it",
-                    help="leave it out, or leave out the arguments that replace it",
-                    severity=Severity.WARNING,
-                )
-
-
-def argument_scope(
-    topology: syntax.Topology,
-    value: Symbol | Applied,
-    outer: Scope | None,
-) -> ArgumentScope:
-    """Return the scope of a topology's body.
-
-    Raises CompileError for arguments that do not fit its parameters.
-    """
-    gather = Gather()
-    deferred: dict[str, syntax.Expr] = {}
-    names: dict[str, syntax.Parameter] = {}
-    for parameter in topology.parameters:
-        with gather.attempt():
-            if parameter.name.text in names:
-                fail(
-                    "duplicate-parameter",
-                    f"two parameters are called `{parameter.name.text}`",
-                    parameter.name.span,
-                    labels=(Label(names[parameter.name.text].name.span, "the first one"),),
-                )
-            names[parameter.name.text] = parameter
-    arguments = value.arguments if isinstance(value, Applied) else ()
-    assigned = assign(
-        topology.name.text,
-        names,
-        ((argument.key, argument.place, argument.value) for argument in arguments),
-        gather,
-        labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
-        elsewhere=links_have(topology),
-    )
-    values = {name: given for name, _, given in assigned}
-    for name, parameter in names.items():
-        if name in values:
-            continue
-        if parameter.default is not None:
-            deferred[name] = parameter.default
-            continue
-        with gather.attempt():
-            fail(
-                "missing-argument",
-                f"`{topology.name.text}` needs its argument `{name}`",
-                value.span,
-                labels=(Label(parameter.span, f"`{name}` has no default"),),
-            )
-    gather.finish()
-
-    first: list[CompileError] = []
-
-    def circular(circle: tuple[str, ...]) -> NoReturn:
-        """Refuse defaults that need each other: one of them must be given.
-
-        Reported once per call.
-        """
-        if first:
-            raise first[0]
-        listed = " or ".join(f"`{name}`" for name in circle)
-        needs = tuple(Label(names[name].span, "its default needs another one") for name in circle)
-        message = f"`{topology.name.text}` needs its argument {listed}"
-        first.append(
-            CompileError([Diagnostic("missing-argument", message, value.span, labels=needs)])
-        )
-        raise first[0]
-
-    places = {name: place for name, place, _ in assigned}
-    return ArgumentScope(values, deferred, outer, circular, places)

@@ -110,11 +110,7 @@ def _refuse_metric(name: str, whole: Span) -> None:
     """Refuse a metric where a statistic of it belongs."""
     if name in METRICS:
         path = whole.text.partition("(")[0].strip()
-        check_sub_values(
-            METRICS[name],
-            path.split(".")[1:],
-            Span(whole.source, whole.start, whole.start + len(path)),
-        )
+        check_sub_values(METRICS[name], path.split(".")[1:], whole.first(len(path)))
         fail(
             "wrong-type",
             f"`{name}` has a value in each repetition; a claim is about a statistic of them",

@@ -488,8 +488,3 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
 def _si(value: Quantity) -> float:
     """Return a bound in its SI unit."""
     return in_si([value.number], value.dimension)[0][0]
-
-
-def written(node: syntax.Expr) -> str:
-    """Return an expression as written, on one line."""
-    return " ".join(node.span.text.split())

@@ -19,7 +19,7 @@ from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 from .claim_forms import expanded
 from .claim_readings import Reading, check_where, readings_in
 from .claim_trends import Trends, trend_of
-from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
+from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons
 from .facts import Facts, of_a_part
 
 LEVEL = 0.05
@@ -62,15 +62,12 @@ def check_claims(
         try:
             of_a_part(facts, diagnostics, checker.add, expanded(node, facts.lets))
         except CompileError as error:
-            for diagnostic in error.diagnostics:
-                diagnostics.add(diagnostic)
+            diagnostics.update(error.diagnostics)
             if any(each.code == "too-many" for each in error.diagnostics):
                 break  # which is said once: the others would be about as many
     if is_range:
-        for diagnostic in checker.without_interval(is_end):
-            diagnostics.add(diagnostic)
-    for warning in checker.warnings(is_range):
-        diagnostics.add(warning)
+        diagnostics.update(checker.without_interval(is_end))
+    diagnostics.update(checker.warnings(is_range))
     return checker.claims
 
 
@@ -126,8 +123,8 @@ class ClaimChecker:
                 Claim(
                     text=text,
                     over=over,
-                    condition=written(where.value) if where else "",
-                    holds=written(holds.value),
+                    condition=where.value.span.one_line if where else "",
+                    holds=holds.value.span.one_line,
                     relation=resolved.relation,
                     unit=resolved.unit,
                     shared=resolved.shared,

@@ -17,7 +17,7 @@ from fairc.words.figures import ALWAYS, FIGURES, FLOW, FigureEntry
 
 from .claim_forms import expanded, form_of, is_statistic, statistical
 from .claim_readings import check_where, readings_in
-from .claim_units import ClaimUnits, Point, check_joined, written
+from .claim_units import ClaimUnits, Point, check_joined
 from .facts import Facts
 
 
@@ -58,7 +58,7 @@ def expression(
     name = node.text if isinstance(node, syntax.Name) else ""
     return ShownQuantity(
         name=name,
-        text=written(whole.inner if isinstance(whole, syntax.Group) and name else whole),
+        text=(whole.inner if isinstance(whole, syntax.Group) and name else whole).span.one_line,
         unit=resolved.unit,
         shared=resolved.shared,
         units=units,

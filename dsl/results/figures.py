@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import Parameter, match
+from fairc.dsl.core.entries import Parameter, Use, match
 from fairc.dsl.core.literals import literal
 from fairc.dsl.core.problems import Gather, fail, not_yet
 from fairc.dsl.core.registry import refuse_unknown
@@ -111,32 +111,42 @@ class FigureChecker:
         for sheet, arguments in self._sheets(entry, use.arguments, selection):
             self._check_size(entry, arguments, sheet, figure.span)
             made.append((sheet, arguments))
-        filled = {p.name: _canonical(literal(p.default)) for p in entry.parameters if p.default}
-        given_options = {name: _canonical(value) for name, value in use.arguments.items()}
-        metric = given_options.pop("metric", None)
-        assert metric is None or isinstance(metric, str)
-        second = self._second(entry, given_options, figure.span)
-        if metric is None:
-            metric = entry.name
-        given_options.pop("where", None)
-        shown = self._shown(entry, use.arguments, where, figure.span)
-        if shown is not None:
-            metric = None
-        request = FigureRequest(
-            kind=entry.name,
-            metric=metric,
-            flow=self._flows.get("metric", ""),
-            second=second,
-            expression=shown,
-            options={**filled, **given_options},
-            where=selection,
-        )
+        request = self._request(entry, use, figure.span, where, selection)
         if len(made) == 1:
             return (request,)
         options = [{**request.options, "facet": _canonical(given["facet"])} for _, given in made]
         return tuple(
             request.model_copy(update={"where": sheet, "options": own})
             for (sheet, _), own in zip(made, options, strict=True)
+        )
+
+    def _request(
+        self,
+        entry: FigureEntry,
+        use: Use[FigureEntry],
+        at: Span,
+        where: syntax.Expr | None,
+        selection: Selection | None,
+    ) -> FigureRequest:
+        """Return a figure as if it had room for all of its panels.
+
+        where, selection: the condition on its configurations, as it is written and as it is kept.
+        """
+        filled = {p.name: _canonical(literal(p.default)) for p in entry.parameters if p.default}
+        given = {name: _canonical(value) for name, value in use.arguments.items()}
+        metric = given.pop("metric", entry.name)
+        assert isinstance(metric, str)
+        second = self._second(entry, given, at)
+        given.pop("where", None)
+        shown = self._shown(entry, use.arguments, where, at)
+        return FigureRequest(
+            kind=entry.name,
+            metric=metric if shown is None else None,
+            flow=self._flows.get("metric", ""),
+            second=second,
+            expression=shown,
+            options={**filled, **given},
+            where=selection,
         )
 
     def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
@@ -156,7 +166,7 @@ class FigureChecker:
                 own = {name: Symbol(name, node.span) for name in words}
                 check_flows(node, Scope(own, parent=facts.first), flows)
             condition(node, facts.first, {*facts.symbols, *asks})
-            return Text(" ".join(node.span.text.split()), node.span)
+            return Text(node.span.one_line, node.span)
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
 
@@ -369,7 +379,7 @@ class FigureChecker:
                 node.span,
                 help=_values_of(facts.axes, names),
             )
-        return Selection(text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held)
+        return Selection(text=node.span.one_line, names=(*names, *extra), rows=held)
 
     def _holds(self, node: syntax.Expr, bound: Bindings, given: dict[str, Value]) -> bool:
         scope = self._facts.grid.scope(bound, given)

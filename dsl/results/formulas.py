@@ -180,7 +180,7 @@ class Formulas:
         assert part is not None
         return MetricEntry(
             name=draft.node.name.text,
-            summary=_text(draft.node.value),
+            summary=draft.node.value.span.one_line,
             unit=_unit(part.dimension),
             of_cell=part.whose.flows is None,
             parameters=() if part.whose.flows is None else (FLOW,),
@@ -333,7 +333,7 @@ class Formulas:
             return float(found.number)
 
         numbers = sweep.each([node], number)
-        step = amount(_text(node), sweep.used([node]), numbers)
+        step = amount(node.span.one_line, sweep.used([node]), numbers)
         return Part(_plain(dimensions[0]), OF_CELL, lambda: step, node.span, is_number=True)
 
     def _operand(self, node: syntax.Name | syntax.Call, draft: Draft) -> Part:
@@ -399,7 +399,7 @@ class Formulas:
             expression = applied("/", expression, EIGHT)
         return Formula(
             name=draft.node.name.text,
-            text=_text(draft.node.value),
+            text=draft.node.value.span.one_line,
             unit=_unit(part.dimension),
             flows=part.whose.flows,
             expression=expression,
@@ -518,7 +518,3 @@ def _unit(dimension: Dimension) -> str:
 
 def _power(name: str, exponent: int) -> str:
     return name if exponent == 1 else f"{name}^{exponent}"
-
-
-def _text(node: syntax.Expr) -> str:
-    return " ".join(node.span.text.split())

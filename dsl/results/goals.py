@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities, Words
@@ -16,7 +15,6 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.grid_checks import swept_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Goal, Precision
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import REPEAT
@@ -24,6 +22,7 @@ from fairc.words.metric_entry import MetricEntry
 from fairc.words.repetitions import LEAST, Repeat
 
 from .amounts import amount
+from .facts import Facts
 from .instances import Namer, check_sub_values
 from .measures import dimension_of
 
@@ -39,11 +38,8 @@ def check_precision(
     statements: Sequence[syntax.Node],
     settings: Block,
     repeat: Repeat | None,
-    measure: Sequence[model.MetricRequest] | None,
-    grid: Grid,
-    lets: Mapping[str, syntax.Expr],
+    facts: Facts,
     overridden: Collection[str],
-    namer: Namer,
     found: Diagnostics,
 ) -> Precision | None:
     """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to
@@ -52,7 +48,6 @@ def check_precision(
     Whether claims can end it is checked with the claims (claims.py).
 
     statements: of the experiment. repeat: None if it is itself wrong, which has been reported.
-    measure: None if something in it is wrong. namer: reads the names of metrics.
     overridden: the names that `--set` replaces.
     """
     setting = settings.settings.get(REPEAT.name)
@@ -65,7 +60,7 @@ def check_precision(
         _refuse_second(blocks)
     if repeat.is_range:
         with gather.attempt():
-            _refuse_excluded_repetitions(statements, lets)
+            _refuse_excluded_repetitions(statements, facts.lets)
         if not blocks:
             with gather.attempt():
                 _refuse_range_alone(
@@ -78,13 +73,11 @@ def check_precision(
             Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)
         )
     elif blocks:
-        names = [request.label for request in measure or ()]
         with gather.attempt():
-            precision = build_precision(blocks[0], repeat, at, names, namer, grid, lets)
+            precision = build_precision(blocks[0], repeat, at, facts)
         with gather.attempt():
             _refuse_nothing_claimed(blocks[0], statements)
-    for diagnostic in gather.found:
-        found.add(diagnostic)
+    found.update(gather.found)
     return precision
 
 
@@ -92,17 +85,16 @@ def build_precision(
     block: syntax.Precision,
     repeat: Repeat,
     at: Span | None,
-    measured: Collection[str],
-    namer: Namer,
-    grid: Grid,
-    lets: Mapping[str, syntax.Expr],
+    facts: Facts,
 ) -> Precision:
     """Return what ends a range of repetitions. Raises CompileError with everything wrong.
 
-    at: where `repeat` is given. measured: the metrics of `measure`.
+    at: where `repeat` is given.
     """
     gather = Gather()
-    head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
+    measured = [request.label for request in facts.measured or ()]
+    static = Scope({}, facts.lets)
+    head = block.span.first(len("precision"))
     with gather.attempt():
         _check_range(repeat, head, at)
     if not block.goals:
@@ -120,9 +112,9 @@ def build_precision(
         with gather.attempt():
             name = goal.key.text
             if name == CLAIMS:
-                DECIDED.take(evaluate(goal.value, Scope({}, lets)), "`claims`", goal.value.span)
+                DECIDED.take(evaluate(goal.value, static), "`claims`", goal.value.span)
             else:
-                goals.append(_goal(name, goal, measured, namer, lets))
+                goals.append(_goal(name, goal, measured, facts.namer, static))
             if name in seen:
                 fail(
                     "duplicate-key",
@@ -134,7 +126,7 @@ def build_precision(
             seen[name] = goal.key.span
     per: tuple[str, ...] = ()
     with gather.attempt():
-        per = swept_names(block.per, grid, "per")
+        per = swept_names(block.per, facts.grid, "per")
         if block.per is not None and CLAIMS in seen:
             fail(
                 "claims-per",
@@ -174,17 +166,17 @@ def _goal(
     goal: syntax.Setting,
     measured: Collection[str],
     namer: Namer,
-    lets: Mapping[str, syntax.Expr],
+    static: Scope,
 ) -> Goal:
     span = goal.key.span
     first, *rest = name.split(".")
-    metric = namer.metrics.get(first, Span(span.source, span.start, span.start + len(first)))
+    metric = namer.metrics.get(first, span.first(len(first)))
     check_sub_values(metric, rest, span)
     if first not in measured:  # then it is measured as well
         namer.name(namer.read(syntax.Name(span, first, tuple(rest)), "a precision"))
     sweep = namer.sweep
     if not sweep.used([goal.value]):
-        number, relative = _within(metric, name, evaluate(goal.value, Scope({}, lets)))
+        number, relative = _within(metric, name, evaluate(goal.value, static))
         return Goal(metric=name, within=number, relative=relative)
 
     def within(bound: Bindings) -> tuple[float, bool]:
@@ -200,7 +192,7 @@ def _goal(
             help="give percentages everywhere, or nowhere",
         )
     numbers = {row: number for row, (number, _) in found.items()}
-    half = amount(" ".join(goal.value.span.text.split()), sweep.used([goal.value]), numbers)
+    half = amount(goal.value.span.one_line, sweep.used([goal.value]), numbers)
     return Goal(metric=name, within=half, relative=kinds.pop())
 
 

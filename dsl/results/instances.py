@@ -184,12 +184,12 @@ class Namer:
         """
         if not isinstance(item, Symbol | Applied):
             return item, ""
-        whole = item.name_span if isinstance(item, Applied) else item.span
+        whole = item.name_span
         self._require_call(item.name, whole)
         if "." not in item.name:
             return item, ""
         name, *rest = item.name.split(".")
-        span = Span(whole.source, whole.start, whole.start + len(name))
+        span = whole.first(len(name))
         check_sub_values(self.metrics.get(name, span), rest, whole)
         if isinstance(item, Applied):
             return replace(item, name=name, name_span=span), item.name
@@ -268,7 +268,7 @@ class Namer:
         if len({value.canonical for value in values.values()}) == 1:
             return _plain(first), first.canonical
         numbers = {row: _plain(value) for row, value in values.items()}
-        text = " ".join(first.span.text.split())
+        text = first.span.one_line
         if any(isinstance(number, str) for number in numbers.values()):
             fail(
                 "wrong-type",

@@ -67,7 +67,7 @@ def metric_use(node: syntax.Expr, facts: Facts, *, is_drawn: bool = False) -> Me
         return None
     word, *rest = path.split(".")
     namer = facts.namer
-    metric = namer.metrics.get(word, Span(place.source, place.start, place.start + len(word)))
+    metric = namer.metrics.get(word, place.first(len(word)))
     check_sub_values(metric, rest, place)
     flow = _flow(node, metric, facts) if isinstance(node, syntax.Call) else None
     if isinstance(node, syntax.Name) and any(r.label == word for r in facts.measured or ()):
@@ -118,7 +118,7 @@ def _flow(call: syntax.Call, metric: MetricEntry, facts: Facts) -> syntax.Expr |
     return flows[0]
 
 
-def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str] = ()) -> str:
+def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str]) -> str:
     """Return the flow, or the group of users, that is named. Raises CompileError.
 
     node: its name, as written. more: flows that may be named as well.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairc.dsl.core.kinds import either
+
 if TYPE_CHECKING:
     from lark import Token, Tree
     from lark.parsers.lalr_interactive_parser import InteractiveParser
@@ -75,4 +77,4 @@ def expected(accepts: frozenset[str]) -> str:
         parts = ["a call"]
     if not parts:
         return "something else"
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+    return either(parts)

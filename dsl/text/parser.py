@@ -429,7 +429,7 @@ class Builder:
         """Return the name that a call's opening token carries, without its parenthesis."""
         span = self._at(token)
         name = token.rstrip("(")
-        return self._named(Span(self.source, span.start, span.start + len(name)), name)
+        return self._named(span.first(len(name)), name)
 
     def _call(self, span: Span, c: list[Any]) -> syntax.Node:
         arguments = []

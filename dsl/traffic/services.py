@@ -16,11 +16,11 @@ class Services:
     """The services of a file. A service is a word, so it can be swept and named by a `let`."""
 
     def __init__(self, declared: Mapping[str, syntax.Service]) -> None:
-        self._declared = declared
+        self.declared = declared
 
     def parts(self, flow: syntax.Flow) -> list[syntax.Node]:
         """Return the flow, and every service that it may be."""
-        return [flow, *(self._declared.values() if flow.base is not None else ())]
+        return [flow, *(self.declared.values() if flow.base is not None else ())]
 
     def settings(self, flow: syntax.Flow) -> Iterator[syntax.Setting]:
         """Yield the settings that a flow may have: its own, and those of any service."""
@@ -49,6 +49,6 @@ class Services:
                 value.span,
                 help="declare it with `service NAME { ... }`, and write its name",
             )
-        if value.name not in self._declared:
-            refuse_unknown("service", "service", value.name, self._declared, value.span)
-        return self._declared[value.name]
+        if value.name not in self.declared:
+            refuse_unknown("service", "service", value.name, self.declared, value.span)
+        return self.declared[value.name]

@@ -81,7 +81,7 @@ PATHS = Shared(
 )
 
 
-def check_sharing(flows: Sequence[Flow], proxies: Sequence[Proxies] = ()) -> None:
+def check_sharing(flows: Sequence[Flow], proxies: Sequence[Proxies]) -> None:
     """Raise CompileError for flows (and proxies) that want different values of what they share.
 
     flows: as declared; those of a group of users share no host with any other flow.

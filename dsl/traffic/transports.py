@@ -55,7 +55,7 @@ def _paces(stack: model.Stack) -> bool:
 
 
 def stack_of(
-    over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None = None
+    over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None
 ) -> model.Stack:
     """Return the transport and the CCA of a flow, with its parameters.
 
@@ -212,7 +212,7 @@ def _given(
 
 def _refuse_elsewhere(cca: Cca, kernel: KernelWords | None) -> None:
     """Refuse a CCA that the kernel of the hosts lacks and another one has."""
-    span = cca.name_span if isinstance(cca, Applied) else cca.span
+    span = cca.name_span
     here = f"the kernel `{kernel.name}`" if kernel else "the standard kernel"
     those = with_cca(cca.name)
     if those:
@@ -459,7 +459,7 @@ def check_multipath(workload: WorkloadEntry, settings: Settings, hosts: Settings
 def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
     """Refuse a parameter that the CCA has only over another transport."""
     here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
-    for argument in cca.arguments if isinstance(cca, Applied) else ():
+    for argument in cca.arguments:
         if argument.key is None or argument.key in here:
             continue
         for other, registry in CCAS_OVER.items():

@@ -50,10 +50,13 @@ def remove_containers() -> list[str]:
 def run_directories(parent: Path) -> list[Path]:
     """Return the run directories in a folder, and those of the experiments of one file, sorted;
     none if there is no such folder.
+
+    Links are left out: in a stranger's folder they may lead to the user's own runs.
     """
     if not parent.is_dir():
         return []
-    there = (run for path in parent.iterdir() if path.is_dir() for run in runs_in(path).values())
+    folders = (path for path in parent.iterdir() if path.is_dir() and not path.is_symlink())
+    there = (run for path in folders for run in runs_in(path).values() if not run.is_symlink())
     return sorted(run for run in there if (run / PLAN).is_file() and (run / CELLS).is_file())
 
 

@@ -22,9 +22,8 @@ from fairc.runtime.compare.comparison import (
     ComparisonRow,
     compare_runs,
 )
-from fairc.runtime.formatting import counted, escape_markdown
+from fairc.runtime.formatting import counted, escape_markdown, no_formula
 from fairc.runtime.store.folder import read_plan, runs_in
-from fairc.runtime.store.spreadsheet import no_formula
 
 from . import agreement, console
 from .baseline import against

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from fairc.compiler.files import opened
+
 GROUPS = ("flow", "repetition", "load", "protocol")
 """By what values are grouped, besides swept names."""
 MOST_BYTES = 16 << 20
@@ -41,7 +43,7 @@ def _plan(context: click.Context) -> dict[str, Any]:
     words = os.environ.get("COMP_WORDS", "").split()
     for run in [context.params.get("run"), *words]:
         try:
-            with Path(run or "", "plan.json").open("rb") as file:
+            with opened(Path(run or "", "plan.json")) as file:
                 plan = json.loads(file.read(MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             continue

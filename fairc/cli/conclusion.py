@@ -27,7 +27,7 @@ def conclude(
     counts: Counts,
     checked: Counts | None = None,
     *,
-    strict: bool = False,
+    strict: bool,
 ) -> int:
     """Write tables and report, and say how it went; return the exit status.
 

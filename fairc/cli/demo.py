@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from . import console
-from .commands.run import run
+from .commands import run
 from .failures import UsageError
 
 SPEC = "quickstart.fexp"

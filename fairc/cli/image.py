@@ -42,7 +42,7 @@ def _docker() -> Iterator[tuple[Client, ModuleType]]:
         yield connected, container_images
 
 
-def build(
+def image_build(
     engine: str,
     browser: bool,
     tree: Path | None,
@@ -127,7 +127,7 @@ def usual_image(engine: str) -> Variant | None:
     return next((variant for variant in recipe.VARIANTS if variant.name == image), None)
 
 
-def info(engine: str) -> int:
+def image_info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
     if usual_image(engine) is None:
         with _docker() as (docker, container_images):
@@ -182,7 +182,7 @@ def saved_parts(variant: Variant) -> list[Part]:
     return parts
 
 
-def save(file: Path, engine: str, browser: bool) -> None:
+def image_save(file: Path, engine: str, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other
     machines.
     """
@@ -197,7 +197,7 @@ def save(file: Path, engine: str, browser: bool) -> None:
     _in_columns([("size", size(file.stat().st_size)), ("sha256", sha256)])
 
 
-def load(file: Path, boot: bool, trust: bool) -> None:
+def image_load(file: Path, boot: bool, trust: bool) -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
     if not trust:
         confinement.require(f"the programs in {file}")
@@ -218,7 +218,7 @@ def load(file: Path, boot: bool, trust: bool) -> None:
         console.result(f"snapshot {taken.identity}")
 
 
-def packages(names: tuple[str, ...], output: Path) -> None:
+def image_packages(names: tuple[str, ...], output: Path) -> None:
     """Write a container image with packages of Debian 13 to a new file."""
     for name in names:
         if not package_images.PACKAGE.fullmatch(name):
@@ -240,7 +240,7 @@ def _check_new(file: Path) -> None:
         raise UsageError(f"{file.parent} is not a folder")
 
 
-def source(folder: Path, mirrors: tuple[str, ...]) -> None:
+def image_source(folder: Path, mirrors: tuple[str, ...]) -> None:
     """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
     packages in its image.
     """
@@ -258,7 +258,7 @@ def source(folder: Path, mirrors: tuple[str, ...]) -> None:
     )
 
 
-def rm(engine: str) -> None:
+def image_rm(engine: str) -> None:
     """Remove the images, kernels, modules and snapshots of uml and vm, which share them; of docker
     its container images.
     """

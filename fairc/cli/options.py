@@ -18,9 +18,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Command(click.Command):
-    """A command as it is declared in `fairc/cli/commands/NAME.py`, where its function is empty. The
-    function of the same name and arguments in `fairc/cli/NAME.py` does it, and is imported when it
-    is called.
+    """A command as it is declared in `commands.py`, where its function is empty. The function of
+    the same name and arguments in the module of the command does it, and is imported when it is
+    called.
 
     It refuses an option of one value given twice: click takes the last of them, and forgets the
     others without a word.
@@ -28,12 +28,12 @@ class Command(click.Command):
 
     def __init__(self, name: str | None, *, callback: Callable[..., Any], **settings: Any) -> None:
         super().__init__(name, callback=self._call, **settings)
-        self._declared = callback
+        self._function = callback.__name__
 
     def work(self) -> Callable[..., Any]:
-        """Import and return the function that does this command."""
-        module = import_module(self._declared.__module__.replace(".commands.", "."))
-        work: Callable[..., Any] = getattr(module, self._declared.__name__)
+        """Import and return the function that does this command: `suite_plan` of `suite.py`."""
+        module = import_module(f"fairc.cli.{self._function.partition('_')[0]}")
+        work: Callable[..., Any] = getattr(module, self._function)
         return work
 
     def _call(self, **arguments: Any) -> Any:
@@ -160,39 +160,28 @@ def form(*choices: str, help: str | None = None) -> Decorator:
     )
 
 
-def engine() -> Decorator:
-    """`--engine NAME`: the text, or None."""
-    text = "uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]"
-    return click.option("--engine", metavar="NAME", help=text)
-
-
-def allow_module() -> Decorator:
-    """`--allow-module`: whether kernel modules of flows may be compiled and loaded."""
-    return click.option(
-        "--allow-module",
-        is_flag=True,
-        help="Compile and load the kernel modules of flows, confined. Modules are code.",
-    )
-
-
-def allow_program() -> Decorator:
-    """`--allow-program`: whether programs of flows may run."""
-    return click.option(
-        "--allow-program",
-        is_flag=True,
-        help="Run the programs of flows in the guest, confined. Programs are code.",
-    )
-
-
-def jobs() -> Decorator:
-    """`--jobs NUMBER`: how many cells at once, by default the cores that may be used."""
-    return click.option(
-        "--jobs",
-        "-j",
-        type=click.IntRange(1),
-        default=lambda: len(os.sched_getaffinity(0)),
-        help="Cells at once.  [default: all cores]",
-    )
+engine = click.option(
+    "--engine",
+    metavar="NAME",
+    help="uml, vm, mininet or docker.  [default: the fastest in virtual time that can run it]",
+)
+allow_module = click.option(
+    "--allow-module",
+    is_flag=True,
+    help="Compile and load the kernel modules of flows, confined. Modules are code.",
+)
+allow_program = click.option(
+    "--allow-program",
+    is_flag=True,
+    help="Run the programs of flows in the guest, confined. Programs are code.",
+)
+jobs = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    default=lambda: len(os.sched_getaffinity(0)),
+    help="Cells at once.  [default: all cores]",
+)
 
 
 def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:
@@ -211,18 +200,17 @@ def where(help: str) -> Decorator:
     return click.option("--where", metavar="EXPR", callback=_line, help=help)
 
 
-def quiet() -> Decorator:
-    """`--quiet`, which takes effect by itself."""
+def _be_quiet(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        console.be_quiet()
 
-    def switch(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-        if value:
-            console.be_quiet()
 
-    return click.option(
-        "--quiet",
-        "-q",
-        is_flag=True,
-        expose_value=False,
-        callback=switch,
-        help="Print only the requested data and errors.",
-    )
+quiet = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Print only the requested data and errors.",
+)
+"""It takes effect by itself."""

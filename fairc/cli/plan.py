@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler import Compilation
 from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan import Cell
 from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import counted, size
 from fairc.runtime.report.advice import comparing, settling
@@ -60,44 +62,42 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
     show_warnings(*compilations)
 
 
+@dataclass(frozen=True)
+class Estimates:
+    """The estimates of what an experiment costs.
+
+    most: with all repetitions. least: if a precision ends them at the first look; None without
+    one. solo: the baselines, which are part of both; None without any. looks: the numbers of
+    repetitions after which it may end.
+    """
+
+    most: Estimate
+    least: Estimate | None
+    solo: Estimate | None
+    looks: tuple[int, ...]
+
+
 def outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[str]]:
     """Return what an experiment would do and cost, as a document and as lines."""
     experiment = compilation.experiment
     count = experiment.count()
     cells = list(compilation.representatives(LOOKED_AT))
-    choice = compilation.choice
-    estimate = Estimate(jobs, choice.engine)
-    for cell, repetitions in cells:
-        estimate.add(cell, repetitions)
-    estimate.extrapolate(count.cells)
-    solo = _of_baselines(compilation, jobs, choice.engine)
-    ends = experiment.precision
-    taken = interim_analyses(ends.least, experiment.repeat) if ends else (experiment.repeat,)
-    # If a precision ends the repetitions: the cost if they end at the first look.
-    least = Estimate(jobs, choice.engine)
-    for cell, _ in cells:
-        least.add(cell, taken[0])
-    least.extrapolate(count.configurations * taken[0])
-    if solo:
-        estimate.include(solo)
-        least.include(solo.part(taken[0] / experiment.repeat))
+    choice = compilation.choice  # of what has been examined by now
+    costs = _costs(compilation, cells, jobs)
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "configurations": count.configurations,
         "excluded": count.excluded,
-        "cells": estimate.cells,
-        "virtual_s": round(estimate.virtual_s, 3),
-        "wall_s": round(estimate.wall_s, 1),
-        "disk_bytes": round(estimate.disk_bytes),
+        **_totals(costs.most),
         "warnings": [d.message for d in compilation.diagnostics],
         "engine": choice.engine,
         "engine_reasons": list(choice.sentences),
     }
-    if solo:
+    if costs.solo:
         document["baselines"] = {
             "configurations": len(compilation.baselines.found),
-            "cells": solo.cells,
-            "wall_s": round(solo.wall_s, 1),
+            "cells": costs.solo.cells,
+            "wall_s": round(costs.solo.wall_s, 1),
         }
     if compilation.processing_ns:
         document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
@@ -106,49 +106,73 @@ def outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[s
     representatives = [cell for cell, _ in cells]
     compared = comparing(experiment, representatives)
     settled = settling(representatives, experiment.requests)
-    advice = [found.sentence for found in (compared, settled) if found and found.sentence]
     if compared:
         document["comparisons"] = asdict(compared)
     if settled:
         document["settling"] = {
             key: round(x, 3) if isinstance(x, float) else x for key, x in asdict(settled).items()
         }
-    if ends:
-        document["looks"] = list(taken)
-        document["least"] = {
-            "cells": least.cells,
-            "virtual_s": round(least.virtual_s, 3),
-            "wall_s": round(least.wall_s, 1),
-            "disk_bytes": round(least.disk_bytes),
-        }
-    both = [least, estimate] if ends else [estimate]
-    shown = {
-        **document,
-        "repetitions": span([str(n) for n in ((taken[0], taken[-1]) if ends else taken)]),
-        "cells": span([str(e.cells) for e in both]),
-        "virtual_s": span([duration(e.virtual_s) for e in both]),
-        "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
-        f" {'core' if estimate.jobs == 1 else 'cores'}",
-        "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "baselines": solo
-        and f"{counted(solo.cells, 'cell')} of these, of"
-        f" {counted(len(compilation.baselines.found), 'configuration')} without other flows;"
-        f" about {duration(solo.wall_s)}",
-        "processing": _processing(
-            compilation.processing_ns, kind_of(choice.engine).computing_is_free
-        ),
-    }
+    if costs.least:
+        document["looks"] = list(costs.looks)
+        document["least"] = _totals(costs.least)
+    shown = {**document, **_shown(compilation, costs)}
     lines = [f"{label:<18}{shown[key]}" for key, label in LABELS if shown.get(key) is not None]
     lines += [f"engine {choice.engine}: {reason}" for reason in choice.sentences]
-    if ends:
-        few = (
-            [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
-        )
+    if costs.least:
+        looks = [*map(str, costs.looks)]
+        few = looks if len(looks) <= 8 else [*looks[:4], "...", looks[-1]]
         lines.append(f"precision checked after {', '.join(few)} repetitions")
-    lines += advice
+    lines += [found.sentence for found in (compared, settled) if found and found.sentence]
     if count.configurations > len(cells):
         lines.append(f"estimated from {len(cells)} configurations, evenly spread")
     return document, lines
+
+
+def _costs(compilation: Compilation, cells: Iterable[tuple[Cell, int]], jobs: int) -> Estimates:
+    """Return what an experiment costs; cells: of it, evenly spread, with their repetitions."""
+    experiment, engine = compilation.experiment, compilation.choice.engine
+    count, ends = experiment.count(), experiment.precision
+    looks = interim_analyses(ends.least, experiment.repeat) if ends else (experiment.repeat,)
+    most, least = Estimate(jobs, engine), Estimate(jobs, engine)
+    for cell, repetitions in cells:
+        most.add(cell, repetitions)
+        least.add(cell, looks[0])
+    most.extrapolate(count.cells)
+    least.extrapolate(count.configurations * looks[0])
+    solo = _of_baselines(compilation, jobs, engine)
+    if solo:
+        most.include(solo)
+        least.include(solo.part(looks[0] / experiment.repeat))
+    return Estimates(most, least if ends else None, solo, looks)
+
+
+def _totals(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "cells": estimate.cells,
+        "virtual_s": round(estimate.virtual_s, 3),
+        "wall_s": round(estimate.wall_s, 1),
+        "disk_bytes": round(estimate.disk_bytes),
+    }
+
+
+def _shown(compilation: Compilation, costs: Estimates) -> dict[str, str | None]:
+    """Return what is shown in place of the document's values, and besides them."""
+    both, solo = [costs.least, costs.most] if costs.least else [costs.most], costs.solo
+    found = counted(len(compilation.baselines.found), "configuration")
+    cores = "core" if costs.most.jobs == 1 else "cores"
+    free = kind_of(compilation.choice.engine).computing_is_free
+    return {
+        "repetitions": span([str(costs.looks[0]), str(costs.looks[-1])]),
+        "cells": span([str(e.cells) for e in both]),
+        "virtual_s": span([duration(e.virtual_s) for e in both]),
+        "wall_s": f"{span([duration(e.wall_s) for e in both])} on {costs.most.jobs} {cores}",
+        "disk_bytes": span([size(e.disk_bytes) for e in both]),
+        "baselines": f"{counted(solo.cells, 'cell')} of these, of {found} without other flows;"
+        f" about {duration(solo.wall_s)}"
+        if solo
+        else None,
+        "processing": _processing(compilation.processing_ns, free),
+    }
 
 
 def _of_baselines(compilation: Compilation, jobs: int, engine: str) -> Estimate | None:

@@ -100,13 +100,13 @@ class RunOptions:
     engine: str | None
     requested: str | None
     jobs: int
-    where: str | None
-    fresh: bool
-    phases: bool
     allowed: Allowed
-    packed: bool
-    strict: bool
     chose_folder: bool
+    where: str | None = None
+    fresh: bool = False
+    phases: bool = False
+    packed: bool = False
+    strict: bool = False
 
 
 def all_of(experiments: Sequence[RunTarget], output: Path | None, options: RunOptions) -> int:

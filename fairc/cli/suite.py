@@ -46,7 +46,7 @@ KEPT_BYTES = 60_000
 """Of a cell without raw artefacts: its result and series, and its part of tables and page."""
 
 
-def list_suites(form: str) -> None:
+def suite_list(form: str) -> None:
     """List the suites that come with fairc: title, parameters, cost, folder."""
     found = [suites.read(path) for path in suites.shipped().values()]
     if form == "json":
@@ -81,7 +81,7 @@ def _described(suite: Suite) -> dict[str, object]:
     }
 
 
-def plan(
+def suite_plan(
     name: Path,
     settings: dict[str, str],
     only: tuple[str, ...],
@@ -131,7 +131,7 @@ def _line(member: Member, document: Mapping[str, object]) -> str:
     return f"{text}; engine {document['engine']}"
 
 
-def run(
+def suite_run(
     name: Path,
     settings: dict[str, str],
     only: tuple[str, ...],
@@ -153,12 +153,7 @@ def run(
         engine=engine,
         requested=requested_engine(engine),
         jobs=jobs,
-        where=None,
-        fresh=False,
-        phases=False,
         allowed=Allowed(modules=allow_module, programs=allow_program),
-        packed=False,
-        strict=False,
         chose_folder=True,
     )
     state = standing.read_state(variant.folder)
@@ -230,7 +225,7 @@ def _remove_raw(run: Path) -> None:
         )
 
 
-def report(name: Path, output: Path | None) -> None:
+def suite_report(name: Path, output: Path | None) -> None:
     """Write the suite's page from the stored results, with Markdown, JUnit XML and Bencher's JSON;
     run nothing.
     """

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from fairc import dsl
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.comparison import ComparisonRow, Mixture, compare_groups
+from fairc.runtime.formatting import no_formula
 from fairc.runtime.repetitions.reading import Measurements, UnknownName
 from fairc.runtime.repetitions.samples import FLOW, LOAD, PROTOCOL, Where
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.store.folder import read_cells, read_plan, runs_in
-from fairc.runtime.store.spreadsheet import no_formula
 
 from . import console
 from .compare import PAIR_FORMS

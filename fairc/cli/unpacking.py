@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fairc.compiler.files import content
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.store.folder import CELLS, runs_in
@@ -70,7 +71,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
 def _cells(folder: Path) -> dict[str, bytes]:
     """Return the cells of the plan of each run in a folder."""
     runs = runs_in(folder).items()
-    return {name: (run / CELLS).read_bytes() for name, run in runs if (run / CELLS).is_file()}
+    return {name: content(run / CELLS) for name, run in runs if (run / CELLS).is_file()}
 
 
 @contextmanager

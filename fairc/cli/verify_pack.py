@@ -7,7 +7,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fairc.compiler import Compilation
@@ -60,8 +60,8 @@ def verify_pack(
             with _about(name, checks):
                 own = Path(scratch, f"run-{name}")
                 own.mkdir()
-                options = sample, jobs, checks
-                _run_again(folder, run, stores[name], own, *options, trust=trust, allowed=allowed)
+                rerun = Rerun(own, sample, jobs, checks)
+                _run_again(folder, run, stores[name], rerun, trust=trust, allowed=allowed)
     return _answer(pack, checks, form)
 
 
@@ -133,14 +133,41 @@ def _built(folder: Path, place: Path, compilation: Compilation, checks: Checks) 
     return store
 
 
+@dataclass(frozen=True)
+class Rerun:
+    """What a rerun of cells of an experiment needs.
+
+    scratch: an empty folder. sample: how many are drawn; None: all. checks: gets the rows.
+    """
+
+    scratch: Path
+    sample: int | None
+    jobs: int
+    checks: Checks
+
+    def run(self, packed: Store, engine: Engine, folder: str, what: str = "cells") -> None:
+        """Run cells of the pack again (`checking.cells_again`), with progress.
+
+        folder: in `scratch`, where they are run. what: the name of the row.
+        """
+        cells_again(
+            packed,
+            self.scratch / folder,
+            engine,
+            self.sample,
+            self.jobs,
+            console.progress(),
+            self.checks,
+            console.say,
+            what,
+        )
+
+
 def _run_again(
     folder: Path,
     run: Path,
     store: Store | None,
-    scratch: Path,
-    sample: int | None,
-    jobs: int,
-    checks: Checks,
+    rerun: Rerun,
     *,
     trust: bool,
     allowed: Allowed,
@@ -149,12 +176,12 @@ def _run_again(
 
     folder: the pack; run: the experiment in it; store: as rebuilt.
     """
-    again = scratch / "again"
+    checks = rerun.checks
     modules = [] if store is None else modules_of(store.cells())
     programs = [] if store is None else programs_of(store.cells())
     if store is None:
         checks.add("cells", "not done", "no cell was run again: plan and results come first")
-    elif sample == 0:
+    elif rerun.sample == 0:
         checks.add("cells", "not done", "no cell was run again", decides=False)
     elif why := checking.obstacle(store.plan):
         checks.add("cells", "not done", why)
@@ -170,45 +197,24 @@ def _run_again(
         engine_of = store.plan.engine
         with closing(prepared(engine_of, allowed, True, spec=run / SPEC)) as engine:
             with_images(lambda: {engine.identity_for(cell) for cell in store.cells()})
-            _again(store, again, engine, sample, jobs, checks)
+            rerun.run(store, engine, "again")
             if (store.path / phase.FOLDER).is_dir():
                 check = Store(store.path / phase.FOLDER)
-                _again(check, scratch / "phase", engine, sample, jobs, checks, "phase check cells")
+                rerun.run(check, engine, "phase", "phase check cells")
     if trust:
-        _trusted(folder, store, scratch, sample, jobs, checks)
+        _trusted(folder, store, rerun)
     if store is not None:
-        claims_again(run, store, again, scratch / "claims", checks)
+        claims_again(run, store, rerun.scratch / "again", rerun.scratch / "claims", checks)
 
 
-def _again(
-    packed: Store,
-    scratch: Path,
-    engine: Engine,
-    sample: int | None,
-    jobs: int,
-    checks: Checks,
-    what: str = "cells",
-) -> None:
-    """Run cells of the pack again (`checking.cells_again`), with progress."""
-    progress = console.progress()
-    cells_again(packed, scratch, engine, sample, jobs, progress, checks, console.say, what)
-
-
-def _trusted(
-    folder: Path,
-    store: Store | None,
-    scratch: Path,
-    sample: int | None,
-    jobs: int,
-    checks: Checks,
-) -> None:
+def _trusted(folder: Path, store: Store | None, rerun: Rerun) -> None:
     """Run cells with the programs of the pack, inside the emulated machine, and compare."""
-    what, home = "trusted programs", scratch / "machine"
+    checks, what, home = rerun.checks, "trusted programs", rerun.scratch / "machine"
     home.mkdir()
     programs = of_folder(folder / contents.PROGRAMS / "cells", NAME, home)
     if isinstance(programs, str):
         checks.add(what, "not done", programs)
-    elif store is None or sample == 0:
+    elif store is None or rerun.sample == 0:
         checks.add(what, "not done", "no cell was run again")
     elif why := checking.obstacle(store.plan):
         checks.add(what, "not done", why)
@@ -222,8 +228,7 @@ def _trusted(
         try:
             with closing(VmEngine(console.say, programs)) as engine:
                 engine.prepare()
-                trusted = scratch / "trusted"
-                _again(store, trusted, engine, sample, jobs, checks, what)
+                rerun.run(store, engine, "trusted", what)
         except ProgramsFailed as problem:
             checks.add(what, "not done", f"no machine comes up with them: {problem.missing[0]}")
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from fairc.compiler.plan import Cell, Requests
 from fairc.runtime import validity
+from fairc.runtime.analysis.values import known_traces
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series, collect
 from fairc.runtime.metrics import METRICS, goodput, limited, stationarity
 from fairc.runtime.metrics.base import window
-from fairc.runtime.metrics.split import known_traces
 
 from . import har
 from .conditions import conditions

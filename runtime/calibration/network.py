@@ -10,7 +10,7 @@ from fairc.cell.observation import PING_BYTES
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.statistics.distributions import binomial_quantile
 from fairc.runtime.validity import judge, loss_counts
-from fairc.runtime.validity.losses import pooled
+from fairc.runtime.validity.expected_losses import pooled
 from fairc.runtime.validity.service import backlogged_rate
 
 from .reading import Reading, near

@@ -1,1 +1,5 @@
-"""Runs and groups compared over their repetitions; agreement of two runs."""
+"""Runs compared over their repetitions.
+
+comparison  two runs, or the groups of one, metric by metric
+agreement   do two runs agree within a margin?
+"""

@@ -123,7 +123,7 @@ def sides(first: Measurements, second: Measurements) -> list[tuple[str, str, Sid
 def compare_groups(
     measured: Measurements,
     metric: str,
-    by: Sequence[str] | None = None,
+    by: Sequence[str] | None,
     where: Where | None = None,
 ) -> list[ComparisonRow]:
     """Compare every two groups of one run; arguments as for `repetitions.summaries.summarise`.

@@ -5,6 +5,7 @@ watched.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import threading
@@ -31,6 +32,10 @@ from .leftovers import AT_ONCE, label
 STOP_S = 2
 MOST_CHARACTERS = 300
 """Characters kept of a container's last output."""
+MOST_LOG_BYTES, MOST_LOG_FILES = 4 << 30, 100_000
+"""What a container may leave in its logs: a sparse file takes no room there, and its zeros would be
+packed for hours.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +169,13 @@ def finish(running: Sequence[ThirdPartyContainer]) -> None:
         list(pool.map(ThirdPartyContainer.finish, running))
 
 
-def tidy(cell: Cell, folder: Path) -> None:
-    """Remove what was created for third-party containers; keep their logs."""
+def tidy(cell: Cell, folder: Path) -> str:
+    """Remove what was created for third-party containers; keep their logs.
+
+    Logs that are too much are moved out of the artefacts, beside `folder`: return whose, or
+    nothing.
+    """
+    excess = ""
     for container in images.containers(cell.flows):
         for name in (container.begin, container.ended):
             (folder / name).unlink(missing_ok=True)
@@ -176,3 +186,23 @@ def tidy(cell: Cell, folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
         with suppress(OSError):
             base.chmod(0o755)
+        if _is_excessive(base):
+            base.rename(folder.parent / container.name)
+            excess = excess or (
+                f"{container.name} left more than {MOST_LOG_BYTES >> 30} GiB or"
+                f" {MOST_LOG_FILES:,} files in /logs"
+            )
+    return excess
+
+
+def _is_excessive(folder: Path) -> bool:
+    """Return whether the files in a folder are too many or too large, holes included."""
+    count = size = 0
+    for place, _, names in os.walk(folder):
+        count += len(names)
+        for name in names:
+            with suppress(OSError):
+                size += Path(place, name).lstat().st_size
+        if count > MOST_LOG_FILES or size > MOST_LOG_BYTES:
+            return True
+    return False

@@ -18,6 +18,7 @@ from fairc.compiler.binary import NAME, find_endpoints
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.containers import image_name
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
+from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.vm import image as machine
 from fairc.runtime.vm import recipe
 
@@ -117,7 +118,7 @@ def build(client: Client, progress: Callable[[str], None] = lambda _: None) -> I
     Raises EngineUnavailable when a tool is missing or the build fails, EndpointsMissing.
     """
     if find(client, base_name()) is None:
-        with tempfile.TemporaryDirectory() as temporary:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix("container")) as temporary:
             tarball = Path(temporary) / "root.tar"
             machine.make_root(recipe.PLAIN, tarball, progress)
             progress("importing them into the Docker engine")

@@ -1,4 +1,12 @@
-"""Engines: what runs a cell. `base` is the contract; one module each for the engines.
+"""Engines: what runs a cell.
+
+base             the contract
+uml, vm          in virtual time; guest_job: a cell's way into a guest and out of it; entering:
+                 changes that wait for a state of a flow
+mininet, docker  in real time; host: what this machine's kernel has; container_probe: for containers
+script           how a cell's script ended
+elsewhere        the engine that ran stored cells, which runs nothing here
+doctor           what this machine offers each engine; kept_calibration: what engines have measured
 
 `ENGINES` names them for the command line; a module is imported when its engine is used. What each
 cannot run, and which one runs a plan, follows from the plan: `fairc.compiler.engine_choice`.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Cell
 from fairc.runtime.host import archive
 from fairc.runtime.host.faults import EngineUnavailable
@@ -171,3 +172,11 @@ class RunsPrograms(Protocol):
     """
 
     programs: Mapping[str, tuple[str, bytes]]
+
+
+def endpoints() -> Path:
+    """Return where the endpoints' program is. Raises EngineUnavailable."""
+    try:
+        return find_endpoints()
+    except EndpointsMissing as problem:
+        raise EngineUnavailable((str(problem),), "make setup") from problem

@@ -131,6 +131,7 @@ class DockerEngine:
         self._refuse(cell)
         started_s = time.monotonic()
         artefacts = workdir / "artefacts"
+        workdir.chmod(0o700)  # all containers write there, whoever they run as: no other user may
         artefacts.mkdir()
         with self._running:
             error, console = self._run(cell, artefacts)
@@ -162,17 +163,17 @@ class DockerEngine:
         finally:
             foreign.finish(third_party)
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
-        foreign.tidy(cell, artefacts)
+        excess = foreign.tidy(cell, artefacts)
         (artefacts / target.PROGRAM).unlink()
         artefacts.chmod(0o755)
-        return error or ending(artefacts, console), console
+        return error or excess or ending(artefacts, console), console
 
     def _await(
         self,
         started: job.Started,
         cell: Cell,
         artefacts: Path,
-        third_party: Sequence[foreign.ThirdPartyContainer] = (),
+        third_party: Sequence[foreign.ThirdPartyContainer],
     ) -> str:
         """Wait for the end of the cell; return why it had to be stopped, or nothing."""
         deadline_s = cell.deadline_ns / 1e9 + MARGIN_S + most_preparation_s(cell)

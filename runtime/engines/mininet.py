@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairc.cell.expansion import most_preparation_s
 from fairc.compiler.binary import NAME, find_endpoints
+from fairc.compiler.files import sha256_of
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.mininet import render
@@ -20,8 +21,7 @@ from fairc.runtime.host.faults import EngineUnavailable, to_install
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import RawResult, refuse_images, result
-from .endpoints import endpoints
+from .base import RawResult, endpoints, refuse_images, result
 from .script import MOST_ENDING_S, ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
@@ -49,9 +49,7 @@ class MininetEngine:
     def identity(self) -> str:
         """Hash of the kernel, iproute2, Mininet, the endpoints, and `cell/`."""
         text = json.dumps(self.versions, sort_keys=True)
-        with find_endpoints().open("rb") as program:
-            digest = hashlib.file_digest(program, "sha256").hexdigest()
-        return hashlib.sha256(f"{text} {digest}".encode()).hexdigest()
+        return hashlib.sha256(f"{text} {sha256_of(find_endpoints())}".encode()).hexdigest()
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity: all cells run on this host."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from fairc.cell.expansion import MAX_DRAIN_NS
+from fairc.dsl.core.source import printable
 
 # Of cell.json: that of a thousand flows has a tenth of a MB.
 MOST_BYTES = 64 << 20
@@ -19,8 +20,7 @@ def one_line(text: str) -> str:
     """Return what a cell said of itself, which may be anything, as a printable line of limited
     length.
     """
-    words = " ".join(text.split())[:MOST_CHARACTERS]
-    return "".join(char if char.isprintable() else "?" for char in words)
+    return printable(" ".join(text.split())[:MOST_CHARACTERS])
 
 
 def failure(artefacts: Path) -> str | None:

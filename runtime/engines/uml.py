@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.runtime.engines.base import refuse_images, result
-from fairc.runtime.engines.endpoints import endpoints
+from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, cores, faults, supervisor
 from fairc.runtime.uml import (
     bytecode,

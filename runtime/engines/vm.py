@@ -12,8 +12,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.runtime.engines.base import refuse_images, result
-from fairc.runtime.engines.endpoints import endpoints
+from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, cores, faults, supervisor
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 from fairc.runtime.vm.foreign import Foreign

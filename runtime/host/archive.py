@@ -13,6 +13,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
+from fairc.compiler.files import sha256_of
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -27,6 +29,15 @@ BAD_NAMES = (
 # The most that an archive may unpack to: far more than captures and images do (they pack to between
 # a tenth and a fiftieth), so that a small file from a stranger cannot fill a disk.
 MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
+MOST_HEADER_BYTES = 1 << 20
+"""Bytes of the headers of one member, which tarfile holds in memory: a name is the largest part."""
+UNREADABLE = (
+    *(tarfile.TarError, zstd.ZstdError, EOFError, ValueError),
+    *(IndexError, KeyError, OverflowError, RecursionError),
+)
+"""What tarfile raises for headers that are cut off, contradict each other, have numbers without
+bounds, or follow one another without end.
+"""
 
 
 class Readable(Protocol):
@@ -81,32 +92,51 @@ def unpack(archive: Path, folder: Path) -> None:
         ):
             for member in tar:
                 name = PurePosixPath(member.name)
-                content = tar.extractfile(member) if member.isreg() else None
+                # The holes of a sparse file are in no stream, so nothing would bound them.
+                is_plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse
+                content = tar.extractfile(member) if is_plain else None
                 if content is None or name.is_absolute() or ".." in name.parts:
-                    raise ValueError(f"{archive} is damaged: {member.name!r} does not belong there")
+                    raise ArchiveError(
+                        f"{archive} is damaged: {member.name[:200]!r} does not belong there"
+                    )
                 files += 1
                 if files > MOST_FILES or member.size > bounded.left:
-                    raise ValueError(bounded.message)
+                    raise ArchiveError(bounded.message)
+                bounded.header_room = None
                 with new_file(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
-    except (tarfile.TarError, zstd.ZstdError, EOFError) as error:
-        raise ValueError(f"{archive} is damaged: {error}") from None
+                bounded.header_room = MOST_HEADER_BYTES
+    except ArchiveError:
+        raise
+    except UNREADABLE as error:
+        raise ArchiveError(f"{archive} is damaged: {error}") from None
+
+
+class ArchiveError(ValueError):
+    """An archive is not what `pack` writes; the message says why."""
 
 
 class _Bounded(io.RawIOBase):
-    """An archive's unpacked stream, read up to its limit. left: bytes until then."""
+    """An archive's unpacked stream, read up to its limit.
+
+    left: bytes until then. header_room: bytes until the limit of the headers of one member; None
+    while its content is read.
+    """
 
     def __init__(self, stream: Readable, archive: Path) -> None:
         self._stream = stream
+        self.header_room: int | None = MOST_HEADER_BYTES
         self.left = MOST_BYTES + MOST_TIMES * archive.stat().st_size
         self.message = f"{archive} is damaged: it unpacks to more than it can hold"
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes. Raises ValueError beyond the limit."""
+        """Return the next bytes. Raises ArchiveError beyond a limit."""
         content = self._stream.read(size)
         self.left -= len(content)
-        if self.left < 0:
-            raise ValueError(self.message)
+        if self.header_room is not None:
+            self.header_room -= len(content)
+        if self.left < 0 or (self.header_room or 0) < 0:
+            raise ArchiveError(self.message)
         return content
 
 
@@ -121,14 +151,13 @@ def new_file(target: Path, archive: Path) -> BinaryIO:
     except OSError as error:
         if error.errno not in BAD_NAMES:
             raise
-        raise ValueError(f"{archive} is damaged: {error.strerror}: {target.name[:80]!r}") from None
+        message = f"{archive} is damaged: {error.strerror}: {target.name[:80]!r}"
+        raise ArchiveError(message) from None
 
 
 def digest(folder: Path) -> str:
     """Return the SHA-256 over the names and contents of the files in a folder."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.iterdir() if p.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.name} {content}\n".encode())
+        total.update(f"{path.name} {sha256_of(path)}\n".encode())
     return total.hexdigest()

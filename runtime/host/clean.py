@@ -18,6 +18,8 @@ from .supervisor import MARK, owner_runs
 # Names that begin with `supervisor.temporary_prefix`.
 TEMPORARY = re.compile(r"fairc-[a-z]+-(\d+-\d+-\d+)-\w+")
 END_S = 2.0
+MOST_ENVIRON_BYTES = 8 << 20
+"""Linux gives a program 6 MiB of arguments and environment; it may say later that it has more."""
 
 
 def marks() -> Iterator[tuple[int, str]]:
@@ -26,7 +28,8 @@ def marks() -> Iterator[tuple[int, str]]:
         if not entry.name.isdigit():
             continue
         try:
-            environment = (entry / "environ").read_bytes()
+            with (entry / "environ").open("rb") as file:
+                environment = file.read(MOST_ENVIRON_BYTES)
         except OSError:  # it has ended, or is somebody else's
             continue
         for variable in environment.split(b"\0"):

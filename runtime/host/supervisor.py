@@ -8,6 +8,7 @@ reaches only the child, not what the child has started.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 MARK = "FAIRC_RUN"
+_MARK = re.compile(r"([0-9]{1,20}):([0-9]{1,20}):(.*)", re.ASCII | re.DOTALL)
 WATCHER = Path(__file__).with_name("watcher.py")
 
 Stream = int | IO[bytes] | None
@@ -180,11 +182,10 @@ def owner_runs(mark: str) -> bool:
     """Return whether the process that a mark names still runs; True if that cannot be determined
     here.
     """
-    pid, _, rest = mark.partition(":")
-    start, _, where = rest.partition(":")
-    if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):
+    found = _MARK.fullmatch(mark)  # of the environment of anybody's process, where root looks
+    if found is None or found[3] != str(namespace()):
         return True
-    return started(int(pid)) == int(start)
+    return started(int(found[1])) == int(found[2])
 
 
 def started(pid: int) -> int | None:

@@ -1,13 +1,18 @@
 """Raw artefacts of one cell to arrays in SI units: what metrics and validity checks read.
 
-In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
-and `tc` wrote, `paths` knows the routes, `matching`, `replay` and `queues` follow packets through a
-bottleneck, `qlog` checks what a QUIC server traced, `selection` says which packets are whose,
-`slots` apportions bytes to time, `loads` says what is known of a page load, and `arrivals` when its
-data came, the `record.py` of a workload reads what only its ends write, and so does that of a
-device (`devices` has what is asked of it), `tunnels` reads what their ends say; `record` holds all
-of it, put together by `loading`; `results` and `curves` are what metrics say of it; `series` and
-`pages` are kept.
+In order of control flow: `artefacts` opens the files, `pcap`, `checksums` and `headers` read
+captures, `endpoints` and `qdisc` what programs and `tc` wrote (`samples` of connections,
+`applications` as users see them, `frames` of media, `transits` of datagrams, `images` where a third
+party's does not report), `changes` and `processing` what was done to links and hosts; `paths` knows
+the routes, `matching`, `replay` and `queues` follow packets through a bottleneck (`frame_times`:
+how long they are sent; `media`: what transmits in a shaper's place), `round_trips` to their
+acknowledgements, `qlog` checks what a QUIC server traced, `selection` says which packets are whose,
+`slots` apportions bytes to time, `demand` says what a flow wants, `loads` what is known of a page
+load, `slow_start` how long it takes in theory, and `arrivals` when its data came, the `record.py`
+of a workload reads what only its ends write, and so does that of a device (`devices` has what is
+asked of it), `tunnels` reads what their ends say; `record` holds all of it, put together by
+`loading`; `results` and `curves` are what metrics say of it; `series` and `pages` are kept, in
+tables (`schema`).
 """
 
 from typing import TYPE_CHECKING

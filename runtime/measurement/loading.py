@@ -40,19 +40,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         raise ArtefactError(f"cell.json is of cell {ending.id}, not of {cell.id}")
     if ending.ended_by == "failed":
         raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
-    # Those at senders are read when they are wanted: only `rtt` needs them.
-    headers = tunnels.headers(cell)
-    captures = {
-        c.name: artefacts.capture(c.name, headers, cell.captures_whole)
-        for c in cell.captures
-        if c.point != "sender"
-    }
-    for _, read in named("devices", "record"):
-        if hasattr(read, "original") and cell.rebinds:
-            captures = {
-                name: replace(each, packets=read.original(cell, each.packets))
-                for name, each in captures.items()
-            }
+    captures = _captures(artefacts, cell)
     watched = {
         node: round_trips.watched(artefacts, cell, node) for node in {f.server for f in cell.flows}
     }
@@ -63,23 +51,16 @@ def load(cell: Cell, folder: Path) -> Measurement:
         for name, read in named("devices", "record")
     }
     dropped = {
-        capture: packets
+        name: packets
         for records in devices.values()
         for each in records
-        for capture, packets in each.dropped_packets.items()
+        for name, packets in each.dropped_packets.items()
     }
     hosts = processing.load(artefacts, cell)
     try:
         moved = changes.reroutings(artefacts, cell)
         records = queues.assemble(
-            captures,
-            Paths(cell),
-            ending.epoch_ns,
-            after,
-            histories,
-            dropped,
-            moved,
-            hosts,
+            captures, Paths(cell), ending.epoch_ns, after, histories, dropped, moved, hosts
         )
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
@@ -104,6 +85,26 @@ def load(cell: Cell, folder: Path) -> Measurement:
         processing=hosts,
         tunnels=tunnels.load(artefacts, cell),
     )
+
+
+def _captures(artefacts: Artefacts, cell: Cell) -> dict[str, Capture]:
+    """Read the captures, but for those at senders: only `rtt` needs them, and reads them itself.
+
+    Packets are as their hosts sent them, whatever devices have changed in them.
+    """
+    headers = tunnels.headers(cell)
+    captures = {
+        c.name: artefacts.capture(c.name, headers, cell.captures_whole)
+        for c in cell.captures
+        if c.point != "sender"
+    }
+    for _, read in named("devices", "record"):
+        if hasattr(read, "original") and cell.rebinds:
+            captures = {
+                name: replace(each, packets=read.original(cell, each.packets))
+                for name, each in captures.items()
+            }
+    return captures
 
 
 def _arrived(cell: Cell, flow: Flow, captures: Mapping[str, Capture]) -> Packets | None:

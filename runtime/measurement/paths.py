@@ -218,7 +218,7 @@ class Paths:
             return (self.of(flow, at_ns),)
         return tuple(self.of_subflow(flow, path, at_ns) for path in flow.subflows)
 
-    def of_subflow(self, flow: Flow, path: Subflow, at_ns: int | None = None) -> tuple[Place, ...]:
+    def of_subflow(self, flow: Flow, path: Subflow, at_ns: int | None) -> tuple[Place, ...]:
         """Return the egress interfaces of a subflow's data, which leaves by its own address."""
         return self._by_address(flow.server, path.address, path.client_address, at_ns)
 

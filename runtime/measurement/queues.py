@@ -416,7 +416,7 @@ def assemble(
     epoch_ns: int,
     qdiscs: Qdiscs,
     histories: Mapping[Place, History],
-    dropped: Mapping[str, Bools] | None = None,
+    dropped: Mapping[str, Bools] = MappingProxyType({}),
     reroutings: Mapping[str, Sequence[AppliedChange]] = MappingProxyType({}),
     hosts: Processing = NONE,
 ) -> tuple[QueueRecord, ...]:
@@ -432,95 +432,112 @@ def assemble(
         if paths.cell.captured == "full"
         else {p for f in paths.cell.flows for p in (f.bottleneck, *f.further_bottlenecks)}
     )
-    records = (
-        _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {}, reroutings)
-        for place in places
-    )
+    assembly = _Assembly(captures, paths, epoch_ns, qdiscs, histories, dropped, reroutings)
+    records = map(assembly.queue, places)
     return tuple(replace(record, late_s=hosts.most_ns(*record.place) * 1e-9) for record in records)
 
 
-def _queue(
-    captures: Mapping[str, pcap.Capture],
-    paths: Paths,
-    place: Place,
-    epoch_ns: int,
-    qdiscs: Qdiscs,
-    histories: Mapping[Place, History],
-    dropped: Mapping[str, Bools],
-    reroutings: Mapping[str, Sequence[AppliedChange]],
-) -> QueueRecord:
-    cell = paths.cell
-    if place not in paths.interfaces:
-        raise ArtefactError(f"the plan captures at {'/'.join(place)}, which is not in its network")
-    interface = paths.interfaces[place]
-    if interface.shaper is None:
-        raise ArtefactError(f"the bottleneck {'/'.join(place)} has no rate in the plan")
+@dataclass(frozen=True)
+class _Assembly:
+    """The captures of a cell, and what else `assemble` combines with them."""
 
-    def waiting(where: Place) -> int:
-        return qdisc.waiting(qdiscs.get(where, ()))
+    captures: Mapping[str, pcap.Capture]
+    paths: Paths
+    epoch_ns: int
+    qdiscs: Qdiscs
+    histories: Mapping[Place, History]
+    dropped: Mapping[str, Bools]
+    reroutings: Mapping[str, Sequence[AppliedChange]]
 
-    without = cell.captured == "none"
-    blind = without or paths.is_host(place[0])
-    blind = blind or any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
-
-    def behind_devices(name: str) -> pcap.Packets:
-        packets = captures[name].packets
-        return packets.select(~dropped[name]) if name in dropped else packets
-
-    def at(point: str) -> pcap.Packets:
-        names = [c.name for c in cell.captures if c.queue == place and c.point == point]
-        if not names and not without and not (blind and point == "entry"):
-            raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
-        return framed(pcap.concatenate(tuple(map(behind_devices, names))), interface.framing)
-
-    entered = at("entry")
-    entered = entered.select(entered.damage != UNREAD)  # the router drops it
-    moved = reroutings.get(place[0], ())
-    bound, unsure = _bound_for(paths, place, entered, epoch_ns, moved)
-    if any(flow.options.discovers_mtu for flow in cell.flows):
-        fits = entered.ip_bytes <= interface.mtu  # else the router refuses it
-        bound, unsure = bound & fits, unsure & fits
-    entered, unsure = entered.select(bound | unsure), unsure[bound | unsure]
-    medium = interface.shaper.medium
-    kept_out = None
-    removed = None if medium is None else model_of(medium).kept_out(medium, entered)
-    if removed is not None:
-        entered, kept_out = entered.select(~removed), entered.select(removed)
-        unsure = unsure[~removed]
-    left, delivered = at("exit"), at("delivered")
-    delivered = delivered.select(delivered.damage < BROKEN)  # the next host that looks drops it
-    delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
-    planned = interface.queue
-    drop_tail = None
-    # What a medium has taken from the queue is not seen to leave it at once.
-    if medium is None and planned is not None and planned.is_drop_tail:
-        in_bytes = planned.limit_bytes is not None
-        limit = planned.limit_bytes or planned.limit_packets or 0
-        drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
-    limits = waiting(place), order_of(interface), drop_tail
-    through = match(entered, left, *limits)
-    strays = through.lost & unsure
-    if strays.any():
-        entered = entered.select(~strays)
+    def queue(self, place: Place) -> QueueRecord:
+        """Return the record of a queue. Raises ArtefactError."""
+        paths = self.paths
+        if place not in paths.interfaces:
+            at = "/".join(place)
+            raise ArtefactError(f"the plan captures at {at}, which is not in its network")
+        interface = paths.interfaces[place]
+        shaper, planned = interface.shaper, interface.queue
+        if shaper is None:
+            raise ArtefactError(f"the bottleneck {'/'.join(place)} has no rate in the plan")
+        blind = self._is_blind(place)
+        entered, unsure = self._entered(place, blind)
+        kept_out = removed = None
+        if shaper.medium is not None:
+            removed = model_of(shaper.medium).kept_out(shaper.medium, entered)
+        if removed is not None:
+            entered, kept_out = entered.select(~removed), entered.select(removed)
+            unsure = unsure[~removed]
+        left, delivered = self._at(place, "exit"), self._at(place, "delivered")
+        delivered = delivered.select(delivered.damage < BROKEN)  # the next host that looks drops it
+        drop_tail = None
+        # What a medium has taken from the queue is not seen to leave it at once.
+        if shaper.medium is None and planned is not None and planned.is_drop_tail:
+            in_bytes = planned.limit_bytes is not None
+            limit = planned.limit_bytes or planned.limit_packets or 0
+            drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
+        limits = self._waiting(place), order_of(interface), drop_tail
         through = match(entered, left, *limits)
-    behind: Order = "all" if delivery is None or _keeps_order(histories[delivery]) else "mixed"
-    return QueueRecord(
-        place=place,
-        interface=interface,
-        history=histories[place],
-        entered=entered,
-        left=left,
-        delivered=delivered,
-        through=through,
-        strays=int(strays.sum()),
-        behind=match(
-            left, delivered, waiting(below) + (waiting(delivery) if delivery else 0), behind
-        ),
-        blind=blind,
-        bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
-        epoch_ns=epoch_ns,
-        kept_out=kept_out,
-    )
+        strays = through.lost & unsure
+        if strays.any():
+            entered = entered.select(~strays)
+            through = match(entered, left, *limits)
+        return QueueRecord(
+            place=place,
+            interface=interface,
+            history=self.histories[place],
+            entered=entered,
+            left=left,
+            delivered=delivered,
+            through=through,
+            strays=int(strays.sum()),
+            behind=self._behind(place, left, delivered),
+            blind=blind,
+            bucket_bytes=qdisc.bucket_bytes(self.qdiscs.get(place, ())),
+            epoch_ns=self.epoch_ns,
+            kept_out=kept_out,
+        )
+
+    def _is_blind(self, place: Place) -> bool:
+        """Return whether packets are not captured before they come to a queue."""
+        cell, paths = self.paths.cell, self.paths
+        if cell.captured == "none" or paths.is_host(place[0]):
+            return True
+        return any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
+
+    def _at(self, place: Place, point: str, missing_ok: bool = False) -> pcap.Packets:
+        """Return the packets that passed a point of a queue. Raises ArtefactError."""
+        cell = self.paths.cell
+        names = [c.name for c in cell.captures if c.queue == place and c.point == point]
+        if not names and cell.captured != "none" and not missing_ok:
+            raise ArtefactError(f"the plan has no {point} capture for {'/'.join(place)}")
+        captured = pcap.concatenate(tuple(map(self._behind_devices, names)))
+        return framed(captured, self.paths.interfaces[place].framing)
+
+    def _behind_devices(self, capture: str) -> pcap.Packets:
+        packets = self.captures[capture].packets
+        return packets.select(~self.dropped[capture]) if capture in self.dropped else packets
+
+    def _entered(self, place: Place, blind: bool) -> tuple[pcap.Packets, Bools]:
+        """Return the packets that came to a queue, and which of them may have left elsewhere."""
+        entered = self._at(place, "entry", missing_ok=blind)
+        entered = entered.select(entered.damage != UNREAD)  # the router drops it
+        moved = self.reroutings.get(place[0], ())
+        bound, unsure = _bound_for(self.paths, place, entered, self.epoch_ns, moved)
+        if any(flow.options.discovers_mtu for flow in self.paths.cell.flows):
+            fits = entered.ip_bytes <= self.paths.interfaces[place].mtu  # the router refuses others
+            bound, unsure = bound & fits, unsure & fits
+        return entered.select(bound | unsure), unsure[bound | unsure]
+
+    def _behind(self, place: Place, left: pcap.Packets, delivered: pcap.Packets) -> Matching:
+        """Return which packets that left a queue were delivered by its link."""
+        delivery, below = self.paths.delivery(place), (place[0], lower_name(place[1]))
+        keeps = delivery is None or _keeps_order(self.histories[delivery])
+        waiting = self._waiting(below) + (self._waiting(delivery) if delivery else 0)
+        return match(left, delivered, waiting, "all" if keeps else "mixed")
+
+    def _waiting(self, place: Place) -> int:
+        """Return how many packets waited at an interface at the end."""
+        return qdisc.waiting(self.qdiscs.get(place, ()))
 
 
 def framed(packets: pcap.Packets, framing: Framing) -> pcap.Packets:

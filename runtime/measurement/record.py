@@ -88,10 +88,6 @@ def _files(flow: FlowRecord) -> Transfers:
     )
 
 
-def _answers(flow: FlowRecord) -> Transfers:
-    return flow.endpoints.requests.transfers
-
-
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A flow's packets at a bottleneck.
@@ -216,8 +212,15 @@ class FlowRecord:
 
     @property
     def demand_bps(self) -> float | None:
-        """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`)."""
-        return demand_bps(self.plan)
+        """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`).
+
+        What wants payload wants no less than it got: handshakes and small packets come on top.
+        """
+        wanted, lasts_s = demand_bps(self.plan), self.end_s - self.start_s
+        if wanted is None or not self.plan.workload.of_payload or lasts_s <= 0:
+            return wanted
+        got = self.frame_bytes(np.array([self.start_s, self.end_s]))
+        return max(wanted, 8 * float(got[0]) / lasts_s)
 
     @property
     def plays_videos(self) -> bool:
@@ -247,7 +250,7 @@ class FlowRecord:
         """
         if self.plan.workload.records != "transfers":
             return None
-        return _files(self) if self.is_greedy else _answers(self)
+        return _files(self) if self.is_greedy else self.endpoints.requests.transfers
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
         """Return IP bytes at the bottlenecks' exits between edges, by serialisation time."""
@@ -546,21 +549,47 @@ class Measurement:
             if interface.shaper is not None
         }
 
-    def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
+    def fair_share_bps(self, edges_s: Floats, *, of_running: bool = False) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
         Each link has its mean rate between the edges, each flow its mean demand; one whose demand
         is not known takes all there is. Arrays of shape (slots,).
+
+        of_running: a flow competes from its start to its end. A slot then has the mean of the times
+        in which the flow does; infinity where it does not.
         """
         wanted = {flow.name: flow.demand_bps for flow in self.flows}
         demands = {name: bps for name, bps in wanted.items() if bps is not None}
-        shaped = self.rates_bps(edges_s)
         paths = self.data_paths
         if len(edges_s) < 2:
             return {name: np.empty(0) for name in paths}
-        table = np.stack([*shaped.values()]) if shaped else np.zeros((0, len(edges_s) - 1))
+        cuts_s, runs = edges_s, np.ones((len(paths), len(edges_s) - 1), dtype=bool)
+        if of_running:
+            begins, ends = np.array([(flow.start_s, flow.end_s) for flow in self.flows]).T
+            times = np.concatenate([edges_s, begins, ends])
+            cuts_s = np.unique(times[(edges_s[0] <= times) & (times <= edges_s[-1])])
+            runs = (begins[:, None] <= cuts_s[:-1]) & (cuts_s[1:] <= ends[:, None])
+        shaped = self.rates_bps(cuts_s)
+        table = np.stack([*shaped.values(), *runs])
         kinds, which = np.unique(table, axis=1, return_inverse=True)
-        rates = [dict(zip(shaped, column, strict=True)) for column in kinds.T]
-        shares = [max_min(paths, of_links, demands) for of_links in rates]
+        shares = []
+        for column in kinds.T:
+            rates, there = column[: len(shaped)], column[len(shaped) :]
+            competing = {
+                name: path for (name, path), one in zip(paths.items(), there, strict=True) if one
+            }
+            shares.append(max_min(competing, dict(zip(shaped, rates, strict=True)), demands))
         which = which.reshape(-1)
-        return {name: np.array([share[name] for share in shares])[which] for name in paths}
+        found = {
+            name: np.array([share.get(name, math.inf) for share in shares])[which] for name in paths
+        }
+        if len(cuts_s) == len(edges_s):
+            return found
+        first, lasts_s = np.searchsorted(cuts_s, edges_s[:-1]), np.diff(cuts_s)
+        for (name, bps), there in zip(found.items(), runs, strict=True):
+            running_s = np.add.reduceat(np.where(there, lasts_s, 0.0), first)
+            bits = np.add.reduceat(np.where(there, bps, 0.0) * lasts_s, first)
+            found[name] = np.divide(
+                bits, running_s, out=np.full(len(first), math.inf), where=running_s > 0
+            )
+        return found

@@ -15,7 +15,7 @@ from .curves import Curve, Trace
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
 from .samples import NO_THRESHOLD, STATES
-from .schema import CELL, CONNECTION, FLOW, Column, Columns, Table, transposed
+from .schema import CELL, CONNECTION, FLOW, Column, Columns, Table, time_column, transposed
 
 Series = Mapping[str, Columns]
 """Table -> its columns, but for the cell's; tables without rows are left out."""
@@ -177,7 +177,7 @@ SLOTS = Table(
         CELL,
         FLOW,
         Column("slot", "INTEGER", "", "number of the slot, from 0 at the epoch"),
-        Column("t_s", "DOUBLE", "s", "start of the slot after the epoch"),
+        time_column("t_s", "start of the slot after the epoch"),
         Column(
             "ip_bytes",
             "DOUBLE",
@@ -202,7 +202,7 @@ SAMPLES = Table(
         CELL,
         FLOW,
         CONNECTION,
-        Column("t_s", "DOUBLE", "s", "time after the epoch"),
+        time_column("t_s", "time after the epoch"),
         Column("cwnd_packets", "DOUBLE", "packets", "congestion window"),
         Column(
             "in_flight_packets",
@@ -210,7 +210,7 @@ SAMPLES = Table(
             "packets",
             "sent, but neither acknowledged nor declared lost; null where unknown",
         ),
-        Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
+        time_column("rtt_s", "smoothed RTT; null before the first measurement"),
         Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
         Column(
             "ssthresh_packets",
@@ -230,11 +230,11 @@ MODELS = Table(
         CELL,
         FLOW,
         CONNECTION,
-        Column("t_s", "DOUBLE", "s", "time after the epoch"),
+        time_column("t_s", "time after the epoch"),
         Column("state", "VARCHAR", "", "state or phase that it is in"),
         Column("cycle", "DOUBLE", "", "cycles of probing so far; null: it has none"),
         Column("max_bw_bps", "DOUBLE", "bit/s", "estimated bandwidth; null: none"),
-        Column("min_rtt_s", "DOUBLE", "s", "estimated RTT without a queue; null: none yet"),
+        time_column("min_rtt_s", "estimated RTT without a queue; null: none yet"),
         Column("inflight_longterm_bytes", "DOUBLE", "B", "long-term bound; null: none"),
         Column("inflight_shortterm_bytes", "DOUBLE", "B", "short-term bound; null: none"),
         Column("alpha", "DOUBLE", "", "average share of packets with marks; null: none yet"),
@@ -249,9 +249,9 @@ VIDEOS = Table(
         CELL,
         FLOW,
         CONNECTION,
-        Column("startup_s", "DOUBLE", "s", "until it first played; null: it never did"),
+        time_column("startup_s", "until it first played; null: it never did"),
         Column("stalls", "INTEGER", "", "how often it stalled"),
-        Column("stalled_s", "DOUBLE", "s", "stalled time, including a stall that never ended"),
+        time_column("stalled_s", "stalled time, including a stall that never ended"),
         Column("qoe", "DOUBLE", "1", "metric `qoe` of this video; null: it never started"),
         Column("ended", "BOOLEAN", "", "whether it was played to its end"),
     ),
@@ -266,11 +266,9 @@ REQUESTS = Table(
         FLOW,
         CONNECTION,
         Column("request", "BIGINT", "", "number of the request in its stream, from 0"),
-        Column("start_s", "DOUBLE", "s", "when it was started, after the epoch"),
-        Column(
+        time_column("start_s", "when it was started, after the epoch"),
+        time_column(
             "fct_s",
-            "DOUBLE",
-            "s",
             "flow completion time: until its last byte; null: it did not end",
         ),
         Column("bytes", "BIGINT", "B", "size of the answer, or of the part that had arrived"),
@@ -285,7 +283,7 @@ TRACES = Table(
         CELL,
         Column("metric", "VARCHAR", "", "full name, such as `fmp.K`"),
         Column("flow", "VARCHAR", "", "name of the flow; null: of the whole cell"),
-        Column("t_s", "DOUBLE", "s", "time after the epoch"),
+        time_column("t_s", "time after the epoch"),
         Column("value", "DOUBLE", "as of the metric", "value at this time"),
     ),
     _traces,
@@ -297,7 +295,7 @@ QUEUES = Table(
     (
         CELL,
         Column("queue", "VARCHAR", "", "`node/interface`"),
-        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        time_column("t_s", "end of the slot after the epoch"),
         Column("bytes", "DOUBLE", "B", "frame bytes waiting then; null where unknown"),
         Column("packets", "DOUBLE", "packets", "frames waiting then; null where unknown"),
         Column("max_bytes", "DOUBLE", "B", "most frame bytes waiting at once in the slot"),

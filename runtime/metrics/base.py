@@ -242,6 +242,14 @@ def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...
     return of_module(compute, of_flow)
 
 
+def asked(
+    measurement: Measurement, request: MetricRequest, usual: Callable[[FlowRecord], bool]
+) -> tuple[FlowRecord, ...]:
+    """Return the requested flows; where the request names none, those that are usual."""
+    flows = measurement.sessions(request.sessions)
+    return flows if request.sessions else tuple(flow for flow in flows if usual(flow))
+
+
 def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:
     """Return when a flow is measured, s: from the later of its start and the beginning of the
     measurement to the earlier of their ends.

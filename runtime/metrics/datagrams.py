@@ -23,17 +23,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
+
 from fairc.compiler.plan import MetricRequest
+from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value, declared
+from .base import Metric, Presentation, Value, asked, declared
 
+LEFT_OUT = "datagrams were sent after the last that arrived and are left out, lost or on their way"
 LOST = declared(
     "datagrams.lost",
     "share of the datagrams that never arrived",
-    "datagrams were sent after the last that arrived and are left out, lost or on their way",
+    LEFT_OUT,
     bounds="fraction",
     shown=Presentation(is_percent=True),
 )
@@ -41,6 +45,29 @@ REORDERED = declared("datagrams.reordered", "share of those that arrived late")
 DUPLICATES = declared("datagrams.duplicates", "copies per datagram that arrived")
 JITTER = declared("datagrams.jitter", "variation of the transit time at the end of the flow")
 VALUES = (LOST, REORDERED, DUPLICATES, JITTER)
+MANY, LONG = 0.01, 95
+"""Delays have a remark where a larger share of the datagrams is on its way at the end, and the last
+delay exceeds this percentile.
+"""
+
+
+def left_out(flow: FlowRecord) -> tuple[int, int]:
+    """Return how many datagrams were sent after the last that arrived, and how many in all."""
+    received = flow.endpoints.reports["received"]
+    known = sum(e["packets"] + e["lost"] for e in received)
+    sent = sum(e["packets"] for e in flow.endpoints.reports["sent"])
+    return max(0, sent - known), sent
+
+
+def left_out_of(measurement: Measurement, flow: FlowRecord, delays_s: Floats) -> tuple[int, int]:
+    """Return the same where the delays that are known are too short without these; else none.
+
+    They are where the queue still grows at the flow's end: over 1 % are left out, and the last
+    delay is one of the longest. delays_s: in the order in which datagrams came, at least one.
+    """
+    left, sent = left_out(flow)
+    grows = left > MANY * sent and delays_s[-1] > np.percentile(delays_s, LONG)
+    return (left, sent) if grows and measurement.until_s >= flow.end_s else (0, 0)
 
 
 def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
@@ -51,10 +78,8 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
         reason = "no datagram arrived" if over_udp else "the flow is not over UDP"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     missing = sum(e["lost"] for e in received)
-    sent = sum(e["packets"] for e in flow.endpoints.reports["sent"])
-    left_out = max(0, sent - arrived - missing)
     return (
-        LOST.of(missing / (arrived + missing), flow.name, censored=(left_out, sent)),
+        LOST.of(missing / (arrived + missing), flow.name, censored=left_out(flow)),
         _share(REORDERED, flow, [e["reordered"] for e in received], arrived),
         _share(DUPLICATES, flow, [e["duplicates"] for e in received], arrived),
         JITTER.of(fmean(e["jitter_us"] for e in received if e["packets"]) * US, flow.name),
@@ -75,9 +100,7 @@ def _share(
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return what the clients of the requested flows counted (default: all flows over UDP)."""
-    flows = measurement.sessions(request.sessions)
-    if not request.sessions:
-        flows = tuple(flow for flow in flows if flow.plan.transport == "udp")
+    flows = asked(measurement, request, lambda flow: flow.plan.transport == "udp")
     if not flows:
         return tuple(value.of(None, None, "no flow is over UDP") for value in VALUES)
     return tuple(value for flow in flows for value in _of_flow(flow))

@@ -18,13 +18,17 @@ PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
 STEPS = 200
 
 
-def percentile_values(metric: str, what: str, prefix: str = "") -> tuple[Value, ...]:
+def percentile_values(
+    metric: str, what: str, prefix: str = "", censoring: str = ""
+) -> tuple[Value, ...]:
     """Return the values `metric.p5` ... `metric.p99` of what is measured.
 
-    prefix: what their names begin with after the metric's.
+    prefix: what their names begin with after the metric's. censoring: as of `Value`.
     """
     names = {p: "median" if p == 50 else ordinal(p) for p in PERCENTILES}
-    return tuple(declared(f"{metric}.{prefix}p{p}", f"{n} of {what}") for p, n in names.items())
+    return tuple(
+        declared(f"{metric}.{prefix}p{p}", f"{n} of {what}", censoring) for p, n in names.items()
+    )
 
 
 def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:

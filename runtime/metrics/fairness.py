@@ -22,14 +22,14 @@ that lie wholly inside count.
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
 Sessions must compete: shared bottlenecks must connect them all, directly or through other sessions.
-In a network with several bottlenecks, x makes their throughputs comparable. A session that offers
-less than an equal share (`rate`, `onoff`, `requests`: the mean load) has what it offers as its fair
-throughput, and the others share the rest. What a video or a page would take is not known: there x
-is relative to an equal share, and `product` is not defined. Nor is it where a flow can take several
-paths (Multipath TCP; routers move it around a link that is down), and then sessions are compared
-only where they have the same ones. x counts IP bytes but the fair
-throughput counts frames, so full frames at the fair share give x = MTU / (MTU + 14), as `product`
-shows.
+In a network with several bottlenecks, x makes their throughputs comparable. A flow counts for the
+fair throughput of the others only while it runs. A session that offers less than an equal share
+(`rate`, `onoff`, `requests`: the mean load) has what it offers as its fair throughput, and the
+others share the rest. What a video or a page would take is not known: there x is relative to an
+equal share, and `product` is not defined. Nor is it where a flow can take several paths (Multipath
+TCP; routers move it around a link that is down), and then sessions are compared only where they
+have the same ones. x counts IP bytes but the fair throughput counts frames, so full frames at the
+fair share give x = MTU / (MTU + 14), as `product` shows.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal

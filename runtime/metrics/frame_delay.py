@@ -24,9 +24,9 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, declared
+from .base import Presentation, declared
 from .distribution import curves_of, percentile_values, percentiles, stored
-from .media import Nothing, counted, of_media, unfinished
+from .media import Nothing, counted, media_metric, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
 MEAN = declared("frame_delay.mean", "mean time from capture to complete reception", _LEFT)
@@ -67,11 +67,6 @@ def _of_flow(
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the delays of the requested flows (default: all that send media)."""
-    return of_media(measurement, request, VALUES, _of_flow)
-
-
 def _samples(measurement: Measurement, flow: FlowRecord, request: MetricRequest) -> Floats | str:
     try:
         seen = counted(measurement, flow, request)
@@ -81,10 +76,10 @@ def _samples(measurement: Measurement, flow: FlowRecord, request: MetricRequest)
     return delays
 
 
-METRIC = Metric(
+METRIC = media_metric(
     "frame_delay",
     VALUES,
-    compute,
+    _of_flow,
     curves=curves_of("frame_delay", _samples),
     distribution=stored("frame_delay", "frames that came of those captured {when}", "frames"),
 )

@@ -25,8 +25,8 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, Value, declared
-from .media import counted, lost, of_media, unfinished
+from .base import Presentation, Value, declared
+from .media import counted, lost, media_metric, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
 _PERCENT = Presentation(is_percent=True)
@@ -72,9 +72,4 @@ def _of_flow(
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the counts of the requested flows (default: all that send media)."""
-    return of_media(measurement, request, VALUES, _of_flow)
-
-
-METRIC = Metric("frames", VALUES, compute)
+METRIC = media_metric("frames", VALUES, _of_flow)

@@ -27,8 +27,8 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.frames import Frames
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Presentation, declared, window
-from .media import Nothing, counted, of_media
+from .base import Presentation, declared, window
+from .media import Nothing, counted, media_metric
 
 COUNT = declared("freezes.count", "freezes of the video")
 TIME = declared("freezes.time", "time that the video's picture stood still")
@@ -94,9 +94,4 @@ def _of_flow(
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the freezes of the requested flows (default: all that send media)."""
-    return of_media(measurement, request, VALUES, _of_flow)
-
-
-METRIC = Metric("freezes", VALUES, compute)
+METRIC = media_metric("freezes", VALUES, _of_flow)

@@ -8,8 +8,9 @@
 Slots (option `slot`, 100 ms by default) have their boundaries at multiples of their length after
 the epoch. n_i: the flows that run in the whole of slot i: from their first data, and not before the
 end of the warm-up, until their end. x_k,i: the IP bytes of flow k at its bottleneck's exit in the
-slot, apportioned by serialisation time, over what its max-min fair share would carry. A flow that
-gets nothing while it runs counts as zero; a slot in which none gets anything counts as equal.
+slot, apportioned by serialisation time, over what its max-min fair share among the flows that run
+then would carry. A flow that gets nothing while it runs counts as zero; a slot in which none gets
+anything counts as equal.
 
 `fairness.jain_slots` is about the time in which all flows compete, and leaves the rest out. A slot
 with few packets is unfair by chance alone: make it longer.

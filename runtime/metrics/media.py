@@ -16,10 +16,11 @@ from typing import cast
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.arrays import Bools
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.curves import Curve
 from fairc.runtime.measurement.frames import KINDS, Frames, Kind, Way
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Value, inactive
+from .base import Distribution, Metric, Value, asked, inactive, of_module
 
 ON_ITS_WAY_S = 1.0
 """How old a frame is that can be called lost."""
@@ -70,25 +71,33 @@ def unfinished(flow: FlowRecord, found: Frames) -> Bools:
     return ~found.there & ~found.cancelled & ~lost(flow, found)
 
 
-Compute = Callable[[Measurement, FlowRecord, MetricRequest], Sequence[MetricValue]]
+OfFlow = Callable[[Measurement, FlowRecord, MetricRequest], Sequence[MetricValue]]
 
 
-def of_media(
-    measurement: Measurement,
-    request: MetricRequest,
-    values: Sequence[Value],
-    compute: Compute,
-) -> tuple[MetricValue, ...]:
-    """Return what `compute` gives of each requested flow; it may raise Nothing."""
-    flows = measurement.sessions(request.sessions)
-    if not request.sessions:
-        flows = tuple(f for f in flows if f.plan.workload.records == "captured")
-    if not flows:
-        return tuple(value.of(None, None, "no flow sends media") for value in values)
-    given: list[MetricValue] = []
-    for flow in flows:
-        try:
-            given += compute(measurement, flow, request)
-        except Nothing as why:
-            given += [value.of(None, flow.name, str(why)) for value in values]
-    return tuple(given)
+def media_metric(
+    name: str,
+    values: tuple[Value, ...],
+    of_flow: OfFlow,
+    curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None,
+    distribution: Distribution | None = None,
+) -> Metric:
+    """Return a metric with what `of_flow` gives of each requested flow; it may raise Nothing.
+
+    Flows that send no media are left out unless they are named.
+    """
+
+    def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+        flows = asked(measurement, request, lambda f: f.plan.workload.records == "captured")
+        if not flows:
+            return tuple(value.of(None, None, "no flow sends media") for value in values)
+        given: list[MetricValue] = []
+        for flow in flows:
+            try:
+                given += of_flow(measurement, flow, request)
+            except Nothing as why:
+                given += [value.of(None, flow.name, str(why)) for value in values]
+        return tuple(given)
+
+    return Metric(
+        name, values, of_module(compute, of_flow), curves=curves, distribution=distribution
+    )

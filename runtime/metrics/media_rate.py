@@ -17,8 +17,8 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, declared, inactive, window
-from .media import counted, of_media
+from .base import declared, inactive, window
+from .media import counted, media_metric
 
 CAME = declared("media_rate", "bits of frames that came whole per second")
 SENT = declared("media_rate.sent", "bits of frames that were captured per second")
@@ -40,9 +40,4 @@ def _of_flow(
     )
 
 
-def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return the rates of the requested flows (default: all that send media)."""
-    return of_media(measurement, request, VALUES, _of_flow)
-
-
-METRIC = Metric("media_rate", VALUES, compute)
+METRIC = media_metric("media_rate", VALUES, _of_flow)

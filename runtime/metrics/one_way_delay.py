@@ -6,8 +6,11 @@ over the datagrams d that arrive after the warm-up, without the copies of those 
 before. t_sent: when the server hands the datagram to its kernel, as it writes into the datagram.
 t_arrival: when the client's kernel receives it, on the same clock. So all queues, transmissions and
 propagations on the way count, those of the sending host included; `queue_delay` is the wait at the
-bottleneck alone. A lost datagram has no delay: `datagrams.lost` is their share. Of a `ping`, it is
-the way from server to client. iperf3 and third-party images do not say when datagrams arrive.
+bottleneck alone. A lost datagram has no delay: `datagrams.lost` is their share. Nor has one that is
+on its way when the flow ends. Where these are more than 1 % and the last delay is above the 95th
+percentile, as behind a queue that still grows, the longest delays are missing: `censored` and a
+remark count them. Of a `ping`, it is the way from server to client. iperf3 and third-party images
+do not say when datagrams arrive.
 
 Percentiles interpolate linearly. The curve `distribution` has the whole distribution: x is the
 delay that a share y of the datagrams does not exceed, in steps of 0.5 %; scale is the number of
@@ -27,12 +30,15 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
+from .datagrams import LEFT_OUT, left_out_of
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = declared("one_way_delay.mean", "mean time from server to client")
+MEAN = declared("one_way_delay.mean", "mean time from server to client", LEFT_OUT)
 MIN = declared("one_way_delay.min", "shortest time from server to client")
-MAX = declared("one_way_delay.max", "longest time from server to client")
-PERCENTILES = percentile_values("one_way_delay", "the time from server to client")
+MAX = declared("one_way_delay.max", "longest time from server to client", LEFT_OUT)
+PERCENTILES = percentile_values(
+    "one_way_delay", "the time from server to client", censoring=LEFT_OUT
+)
 VALUES = (MEAN, *PERCENTILES, MIN, MAX)
 
 
@@ -67,7 +73,11 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     if not len(delays):
         return tuple(value.of(None, flow.name, _reason(flow)) for value in VALUES)
     numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
-    return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
+    left = left_out_of(measurement, flow, delays)
+    return tuple(
+        value.of(float(n), flow.name, censored=left if value.censoring else (0, 0))
+        for value, n in zip(VALUES, numbers, strict=True)
+    )
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

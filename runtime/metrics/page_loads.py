@@ -14,7 +14,7 @@ from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.loads import PageLoad
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, of_module
+from .base import Metric, Value, asked, of_module
 
 Number = Callable[[Measurement, FlowRecord, PageLoad], float | None]
 Failed = Literal["none", "endless", "reached", "painted"]
@@ -36,9 +36,7 @@ def load_metric(
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-        flows = measurement.sessions(request.sessions)
-        if not request.sessions:
-            flows = tuple(flow for flow in flows if flow.loads_pages)
+        flows = asked(measurement, request, lambda flow: flow.loads_pages)
         if not flows:
             return (value.of(None, None, "no flow loads pages"),)
         return tuple(found for flow in flows for found in of_flow(measurement, flow))

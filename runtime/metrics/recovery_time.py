@@ -104,7 +104,10 @@ def _of_flow(
             "" if every_s is None else f" after {np.isinf(times_s).sum()} of {len(times_s)} changes"
         )
         lasts_s = float(changes_s[1] - changes_s[0])
-        reason = f"no slot of {lasts_s:g} s after the change reached {to:.0%} of the rate{rest}"
+        reason = (
+            f"no slot of {slot_s:g} s in the {lasts_s:g} s after the change reached {to:.0%} of the"
+            f" rate{rest}"
+        )
         return TIME.of(None, flow.name, reason, censored=(1, 1)), share
     return TIME.of(middle_s, flow.name, censored=(0, 1)), share
 

@@ -11,13 +11,14 @@ was transmitted twice is left out (Karn): which transmission an ACK answers is u
 whose ACKs are encrypted, the server logs when each packet is acknowledged, and the capture says
 when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP
 segments with payload and QUIC packets that ask for an ACK count. Where proxies split a connection,
-it is the one from the server to its proxy. On an idle path it is the propagation both
-ways, and the times that the links take to send the packet and its ACK. Where the sender's own link
-is the bottleneck, its queue is in the host, and no capture sees a packet before it: only pings have
-an RTT there, from the moment at which their program sends them, which their echoes bring back.
-pings: small packets between the flow's hosts on the idle network before the epoch, which measure
-the base RTT without queueing. `srtt` is what the sender makes of it. Percentiles interpolate
-linearly.
+it is the one from the server to its proxy. On an idle path it is the propagation both ways, and the
+times that the links take to send the packet and its ACK. Where the sender's own link is the
+bottleneck, its queue is in the host, and no capture sees a packet before it: only pings have an RTT
+there, from the moment at which their program sends them, which their echoes bring back. pings:
+small packets between the flow's hosts on the idle network before the epoch, which measure the base
+RTT without queueing. The packets of a flow `ping` that are on their way when it ends have no RTT:
+as of `one_way_delay`, a remark counts them where a queue still grows. `srtt` is what the sender
+makes of it. Percentiles interpolate linearly.
 
 A flow over Multipath TCP has rtt.subflow for each of its paths, named after the flow and the path,
 `one-wifi`: the mean over the packets that its subflows transmitted there.
@@ -44,13 +45,14 @@ from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Metric, declared, per_flow
+from .datagrams import LEFT_OUT, left_out_of
 from .distribution import curves_of, percentile_values, percentiles, stored
 
-MEAN = declared("rtt.mean", "mean RTT of the packets")
+MEAN = declared("rtt.mean", "mean RTT of the packets", LEFT_OUT)
 MIN = declared("rtt.min", "smallest RTT of a packet")
 BASE = declared("rtt.base", "median round trip of pings on the idle network")
 SUBFLOW = declared("rtt.subflow", "mean RTT of the packets on one path of a flow over MPTCP")
-PERCENTILES = percentile_values("rtt", "the packets' RTTs")
+PERCENTILES = percentile_values("rtt", "the packets' RTTs", censoring=LEFT_OUT)
 
 
 def _rtts(measurement: Measurement, flow: FlowRecord, path: Subflow | None = None) -> Floats | str:
@@ -69,7 +71,11 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         mean, least, *rest = (value.of(None, flow.name, rtts) for value in values)
     else:
         numbers = (float(rtts.mean()), float(rtts.min()), *percentiles(rtts))
-        mean, least, *rest = (v.of(n, flow.name) for v, n in zip(values, numbers, strict=True))
+        left = left_out_of(measurement, flow, rtts)
+        mean, least, *rest = (
+            value.of(n, flow.name, censored=left if value.censoring else (0, 0))
+            for value, n in zip(values, numbers, strict=True)
+        )
     return (mean, least, base, *rest, *_of_subflows(measurement, flow))
 
 

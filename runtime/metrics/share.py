@@ -15,18 +15,20 @@ C: B in the time in which all flows of the sum are active: from the latest first
 earliest end (measurement.md, rule 15).
 
 W: frame bytes at the bottleneck's exit while the flow is active in this time (as for `goodput`); T:
-that time. R: the flow's max-min fair rate on the wire, all flows of the cell competing in all of T,
-each link with its mean rate in T. A flow that wants less than an equal share (`rate`, `onoff`,
-`requests`, `ping`: the mean load) has what it wants, and the others split the rest. What a flow of
-videos or page loads wants is W / T of its baseline: a cell with the same network and draws in which
-it is alone (as for `harm`). The plan has these baselines where `measure`, a metric of the file's
-own, a claim or a figure names `share.fair`; `share` alone has none. Each such flow of a
-configuration is alone by itself, one of an index or of a group of users, too. Where a baseline
-failed, is not valid, or has no throughput in the same window, nobody in the cell has a fair share.
-In a cell of its own such a flow has 1, as it wants what it gets. Where a flow of the cell can take
-several paths (Multipath TCP; routers move it around a link that is down) nobody has a fair share: R
-is that of one path. A policer is no link: R does not know what it lets through. 1: the flow has its
-fair share; above 1, more.
+that time. R: the flow's max-min fair rate on the wire, its mean over T: other flows of the cell
+compete only while they run, each link has the rate that it then has. A flow that wants less than an
+equal share (`rate`, `onoff`, `requests`, `ping`: the mean load) has what it wants, and the others
+split the rest. `requests` want no less than they got, as handshakes and small packets come on top
+of their load. What a flow of videos or page loads wants is W / T of its baseline: a cell with the
+same network and draws in which it is alone (as for `harm`); beside such a flow all flows of the
+cell compete in all of T. The plan has these baselines where `measure`, a metric of the file's own,
+a claim or a figure names `share.fair`; `share` alone has none. Each such flow of a configuration is
+alone by itself, one of an index or of a group of users, too. Where a baseline failed, is not valid,
+or has no throughput in the same window, nobody in the cell has a fair share. In a cell of its own
+such a flow has 1, as it wants what it gets. Where a flow of the cell can take several paths
+(Multipath TCP; routers move it around a link that is down) nobody has a fair share: R is that of
+one path. A policer is no link: R does not know what it lets through. 1: the flow has its fair
+share; above 1, more.
 
 Unit: 1. Source: RFC 5166, section 2.3 (ratios of throughputs, max-min fairness); Bertsekas and
 Gallager, Data Networks, 1992, section 6.5.2 (max-min fairness); measurement.md, rule 17.
@@ -69,7 +71,8 @@ def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:
     rate_bps = 8 * float(flow.frame_bytes(edges_s)[0]) / (end - begin)
     unknown = [other.name for other in measurement.flows if other.demand_bps is None]
     if not unknown:
-        return _over(FAIR, flow.name, rate_bps, measurement.fair_share_bps(edges_s)[flow.name][0])
+        fair = measurement.fair_share_bps(edges_s, of_running=True)
+        return _over(FAIR, flow.name, rate_bps, fair[flow.name][0])
     if len(measurement.flows) == 1:  # alone it wants what it gets
         return _over(FAIR, flow.name, rate_bps, rate_bps)
     reason = (
@@ -121,6 +124,10 @@ def compare(sides: Sides) -> Iterator[MetricValue]:
         else:
             demands[name] = solo.value.value
     rates = {value.flow: value for value in sides.beside}
+    for flow in sides.cell.flows:
+        name, rate = label_of(flow), rates.get(label_of(flow))
+        if flow.workload.of_payload and rate is not None and rate.value is not None:
+            demands[name] = max(demands[name], rate.value)  # as of `FlowRecord.demand_bps`
     for own in sides.own:
         rate = rates.get(own.flow)
         if own.links is None or own.flow is None:

@@ -96,7 +96,7 @@ def on_several_paths(flows: Iterable[FlowRecord]) -> str:
 def competition(
     sessions: tuple[FlowRecord, ...],
     slot_s: float,
-    not_before_s: float = 0.0,
+    not_before_s: float,
     until_s: float = math.inf,
 ) -> Competition | str:
     """Return when the sessions compete, or the reason why they never do (measurement.md, rule
@@ -151,8 +151,8 @@ def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
 def normalised(
     measurement: Measurement, sessions: tuple[FlowRecord, ...], edges_s: Floats
 ) -> Floats:
-    """Return x between edges, shape (sessions, slots)."""
-    shares = measurement.fair_share_bps(edges_s)
+    """Return x between edges, shape (sessions, slots); 0 where a session does not run."""
+    shares = measurement.fair_share_bps(edges_s, of_running=True)
     rates = [8 * flow.ip_bytes(edges_s) / np.diff(edges_s) / shares[flow.name] for flow in sessions]
     return np.stack(rates)
 

@@ -44,7 +44,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import NO_THRESHOLD, STATES, Samples
 
-from .base import Metric, declared
+from .base import Metric, asked, declared
 from .videos import video_metric
 
 VIDEO = video_metric(
@@ -140,9 +140,7 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the start-up of videos, and that of the connections of each flow that has a window."""
-    flows = measurement.sessions(request.sessions)
-    if not request.sessions:
-        flows = tuple(flow for flow in flows if flow.plan.transport != "udp")
+    flows = asked(measurement, request, lambda flow: flow.plan.transport != "udp")
     windows = [value for flow in flows for value in _of_flow(flow)]
     if not flows:
         windows = [value.of(None, None, "no flow has a window") for value in VALUES]

@@ -10,7 +10,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.applications import Video
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, of_module
+from .base import Metric, Value, asked, of_module
 
 Number = Callable[[Video], float | None]
 CUT_OFF = "videos had not ended and count as far as they were played"
@@ -26,9 +26,7 @@ def video_metric(name: str, numbers: Mapping[Value, Number], *, is_wait: bool = 
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-        flows = measurement.sessions(request.sessions)
-        if not request.sessions:
-            flows = tuple(f for f in flows if f.plays_videos)
+        flows = asked(measurement, request, lambda flow: flow.plays_videos)
         if not flows:
             return tuple(value.of(None, None, "no flow plays videos") for value in numbers)
         return tuple(

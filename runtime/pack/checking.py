@@ -404,7 +404,7 @@ def cells_again(
     progress: Progress,
     checks: Checks,
     say: Callable[[str], None],
-    what: str = "cells",
+    what: str,
 ) -> None:
     """Run cells again, and compare them with the pack's results.
 

@@ -30,6 +30,28 @@ FORMATS = {
     ".pdf": "application/pdf",
 }
 _RESULTS = ("tables/", "figures/", "report.")
+_ALWAYS: list[dict[str, Any]] = [
+    {
+        "@id": NAME,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": {"@id": CRATE},
+    },
+    {
+        "@id": PROCESS,
+        "@type": ["CreativeWork", "Profile"],
+        "name": "Process Run Crate",
+        "version": "0.5",
+    },
+    {"@id": "#author", "@type": "Person", "name": "The author of the experiment"},
+    {
+        "@id": "programs/",
+        "@type": "Dataset",
+        "name": "Programs",
+        "description": "One Mininet program per cell",
+    },
+]
+"""What every pack has."""
 
 
 def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
@@ -46,13 +68,9 @@ def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
     cells = [f"{before}cells/" for before in map(_prefix, stores)]
     listed = [name for name in names if not name.startswith((*cells, "programs/"))]
     title = (plan.title or plan.experiment) if "" in plans else plan.file
+    crate, profile, author, programs = _ALWAYS
     graph: list[dict[str, Any]] = [
-        {
-            "@id": NAME,
-            "@type": "CreativeWork",
-            "about": {"@id": "./"},
-            "conformsTo": {"@id": CRATE},
-        },
+        crate,
         {
             "@id": "./",
             "@type": "Dataset",
@@ -68,12 +86,7 @@ def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
             "hasPart": [{"@id": name} for name in (*listed, *cells, "programs/")],
             "mentions": [{"@id": _run(name)} for name in plans],
         },
-        {
-            "@id": PROCESS,
-            "@type": ["CreativeWork", "Profile"],
-            "name": "Process Run Crate",
-            "version": "0.5",
-        },
+        profile,
         {
             "@id": program,
             "@type": "SoftwareApplication",
@@ -82,7 +95,7 @@ def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
             **({} if ADDRESS is None else {"url": ADDRESS}),
         },
         *(_action(name, plan, times[name], program, listed) for name, plan in plans.items()),
-        {"@id": "#author", "@type": "Person", "name": "The author of the experiment"},
+        author,
         *(
             {
                 "@id": name,
@@ -92,12 +105,7 @@ def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
             }
             for name in cells
         ),
-        {
-            "@id": "programs/",
-            "@type": "Dataset",
-            "name": "Programs",
-            "description": "One Mininet program per cell",
-        },
+        programs,
         *map(_file, listed),
     ]
     text = json.dumps(

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from fairc.compiler.files import sha256_of
 from fairc.runtime.host.archive import new_file
 
 SUMS = "SHA256SUMS"
@@ -344,6 +345,5 @@ def _verify(path: Path, folder: Path, names: set[str]) -> None:
     if extra := sorted(names - known.keys()):
         raise PackError(f"{path} holds {extra[0]}, which {SUMS} does not name")
     for name, sha256 in known.items():
-        with (folder / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                raise PackError(f"{name} in {path} does not match its hash in {SUMS}")
+        if sha256_of(folder / name) != sha256:
+            raise PackError(f"{name} in {path} does not match its hash in {SUMS}")

@@ -15,7 +15,7 @@ from .reading import Outcome
 
 
 def names_to_add(
-    outcomes: Iterable[Outcome], swept: Sequence[str], *, sampled: bool = False
+    outcomes: Iterable[Outcome], swept: Sequence[str], *, sampled: bool
 ) -> tuple[str, ...]:
     """Return the swept names that divide a group into configurations; empty: it has one, or is no
     mixture.

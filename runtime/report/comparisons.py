@@ -26,10 +26,9 @@ from fairc.runtime.metrics.registry import title
 from fairc.runtime.repetitions import samples
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.statistics.estimates import Estimate
-from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
 from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
-from fairc.runtime.statistics.verdicts import compare
+from fairc.runtime.statistics.verdicts import compare, holm
 
 from .answer import Entry, entries
 from .run import Configuration, Run

@@ -44,7 +44,7 @@ def rules(definitions: Sequence[Definition]) -> tuple[tuple[int, str], ...]:
 
 
 def glossary(
-    measures: Sequence[Measure], own: Sequence[Formula] = (), named: Sequence[str] = ()
+    measures: Sequence[Measure], own: Sequence[Formula], named: Sequence[str]
 ) -> tuple[Definition, ...]:
     """Return the definitions of the metrics that occur: those that `measure` names in its order,
     then the others in that of the registry.

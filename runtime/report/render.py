@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fontTools import subset
-from matplotlib.backends.backend_pdf import PdfPages
 
 from fairc.compiler.record import Record
 
@@ -18,6 +17,9 @@ from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
 from .place import FOLDER
 from .svg import tidy
+
+if TYPE_CHECKING:
+    from matplotlib.backends.backend_pdf import PdfPages
 
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
 
@@ -42,6 +44,8 @@ def render_all(
     """Draw figures at both widths; return them, and a PDF with all of them at page width."""
     if not pdf or not drawings:
         return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
+    from matplotlib.backends.backend_pdf import PdfPages  # after `figures`, which says why
+
     book = io.BytesIO()
     with paper_style(), _without_tables_of_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
         rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)

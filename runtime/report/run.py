@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from fairc.compiler.files import lines
 from fairc.compiler.plan import Cell, Queue, interfaces_of, parse_cell
 from fairc.dsl.model.names import flow_of_group, group_of, label_of, users_of
 from fairc.runtime.metrics.registry import full_name, presentation
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # A cell's line names its configuration before anything that a user can write.
-_CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')
+_CONFIGURATION = re.compile(rb'"configuration":\s*"([^"]*)"')
 
 
 class ReportError(Exception):
@@ -114,19 +115,18 @@ class Run:
         scenes: dict[str, Cell] = {}
         number = 0
         try:
-            with (self.path / "cells.jsonl").open(encoding="utf-8") as lines:
-                for number, line in enumerate(lines, 1):
-                    found = _CONFIGURATION.search(line)
-                    if found is None or found[1] not in scenes:
-                        try:
-                            cell = parse_cell(line)
-                        except ValidationError:
-                            raise ReportError(
-                                f"{self.path / 'cells.jsonl'}:{number} is not a cell of this"
-                                " version of fairc"
-                            ) from None
-                        if not cell.baseline:
-                            scenes.setdefault(cell.configuration, cell)
+            for number, line in enumerate(lines(self.path / "cells.jsonl"), 1):
+                found = _CONFIGURATION.search(line)
+                if found is None or found[1].decode() not in scenes:
+                    try:
+                        cell = parse_cell(line)
+                    except ValidationError:
+                        raise ReportError(
+                            f"{self.path / 'cells.jsonl'}:{number} is not a cell of this version of"
+                            " fairc"
+                        ) from None
+                    if not cell.baseline:
+                        scenes.setdefault(cell.configuration, cell)
         except FileNotFoundError:
             raise ReportError(f"{self.path} has no cells.jsonl") from None
         except (OSError, UnicodeDecodeError) as error:

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairc.runtime.formatting import Cell, Number, base_unit, one_line
-from fairc.runtime.store.spreadsheet import no_formula
+from fairc.runtime.formatting import Cell, Number, base_unit, no_formula, one_line
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from fairc.compiler.files import content, sync
+from fairc.compiler.files import content, lines, sync
 from fairc.compiler.plan import Cell, Plan, cell_json
 from fairc.compiler.record import RESULTS
 from fairc.runtime.engines.base import Engine
@@ -61,12 +61,11 @@ def cells_at(folder: Path, plan: Plan, indices: Collection[int]) -> Iterator[tup
             f"{folder} has {plan.cells} cells, 0 to {plan.cells - 1}: there is no cell {index}"
         )
     try:
-        with (folder / CELLS).open("rb") as lines:
-            for number, line in enumerate(islice(lines, last + 1)):
-                if number in wanted:
-                    cell = read_cell(folder, plan, line, number + 1)
-                    require_genuine(folder, cell, number + 1)
-                    yield number, cell
+        for number, line in enumerate(islice(lines(folder / CELLS), last + 1)):
+            if number in wanted:
+                cell = read_cell(folder, plan, line, number + 1)
+                require_genuine(folder, cell, number + 1)
+                yield number, cell
     except OSError as error:
         raise StoreError(f"{folder / CELLS} cannot be read: {error.strerror}") from None
     if number < last:
@@ -197,7 +196,7 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
     """
     unique = f"{key}.{uuid.uuid4().hex}"
     copy, old = results / WRITING / unique, results / WRITING / f"{unique}.old"
-    for folder in (results, copy.parent):
+    for folder in (results, copy.parent, results / key):
         if folder.is_symlink():
             raise StoreError(f"{folder} is a link, and nothing is written through one: remove it")
     copy.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ import fairc.mechanisms
 import fairc.runtime
 from fairc.compiler.binary import EndpointsMissing, find_endpoints
 from fairc.compiler.plan import Requests
+from fairc.compiler.record import of_file
 from fairc.dsl.core import plugins
 from fairc.runtime.engines.kept_calibration import kept as kept_calibration
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
@@ -127,8 +128,7 @@ def digest(files: Iterable[Path]) -> str:
     """Return the SHA-256 over the hashes of files, in order."""
     total = hashlib.sha256()
     for path in files:
-        with path.open("rb") as file:
-            total.update(hashlib.file_digest(file, "sha256").digest())
+        total.update(bytes.fromhex(of_file(path).sha256))
     return total.hexdigest()
 
 

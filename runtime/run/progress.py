@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairc.dsl.core.source import printable
 from fairc.runtime.formatting import counted
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import CONSOLE
@@ -136,7 +137,7 @@ def failure(result: CellResult, folder: Path) -> str:
     """Return that a cell failed, why, and where its console is, in one line."""
     error = " ".join(result.error.split())
     message = f"cell {result.cell} failed: {error}; its console is {folder / CONSOLE}"
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in message)
+    return printable(message, "\N{REPLACEMENT CHARACTER}")
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.analysis.values import values
+from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.ranges.cells import finished
@@ -57,7 +58,7 @@ def revalued(path: Path) -> Iterator[CellMetrics]:
                 f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`: its"
                 " metrics cannot be computed with another warm-up"
             )
-        with tempfile.TemporaryDirectory(prefix="fairc-warmup-") as scratch:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix("warmup")) as scratch:
             try:
                 store.unpack(folder.name, Path(scratch))
                 for factor in FACTORS:

@@ -9,19 +9,17 @@ docs/trust/statistics.md.
     paired       the signed-rank test, the shift of paired values, their correlation
     distributions probabilities and quantiles of Student's t, beta, binomial, ...
     dominance    first-order stochastic dominance
-    multiple     Holm's correction for several comparisons
-    verdicts     two samples compared: tests, effect size, and what they mean as text
+    verdicts     two samples compared: tests, effect size, and what they mean as text; Holm's
+                 correction for several comparisons
     agreement    whether two samples agree within a margin
     sequential   intervals that stay valid under interim analyses
     repeated     summaries of a fixed number of repetitions, or of a range
-    ending       where a range of repetitions stops
     subsets      what a subset of the configurations would have shown
     series       autocorrelation, Ljung-Box, the KPSS test of stationarity
 
 Only numpy and the standard library.
 """
 
-from .estimates import CONFIDENCE as CONFIDENCE
 from .estimates import STATISTICS as STATISTICS
 from .estimates import Estimate as Estimate
 from .estimates import mean as mean

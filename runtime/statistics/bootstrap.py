@@ -35,7 +35,8 @@ def bca_mean(values: Sequence[float], confidence: float) -> tuple[float, float]:
     """Return the interval of the mean. values: n >= 2, not all equal; confidence: below 1."""
     x = np.array(values, np.float64)
     x = (x - (centre := x.mean())) / (scale := x.std())  # so that nothing over- or underflows
-    means = _resampled(x)
+    resamples = _resamples(x, np.random.PCG64(_SEED))
+    means = np.concatenate([rows.mean(axis=1) for rows in resamples])
     below = (np.sum(means < 0) + 0.5 * np.sum(means == 0)) / RESAMPLES
     # Within one resample of 0 and 1, where the normal quantile is infinite.
     z0 = _NORMAL.inv_cdf(float(np.clip(below, 1 / (RESAMPLES + 1), RESAMPLES / (RESAMPLES + 1))))
@@ -62,10 +63,6 @@ def quantile_interval(
     )
     low, high = np.quantile(found, ((1 - confidence) / 2, (1 + confidence) / 2))
     return float(low), float(high)
-
-
-def _resampled(x: np.ndarray) -> np.ndarray:
-    return np.concatenate([rows.mean(axis=1) for rows in _resamples(x, np.random.PCG64(_SEED))])
 
 
 def _resamples(x: np.ndarray, bits: np.random.PCG64) -> Iterator[np.ndarray]:

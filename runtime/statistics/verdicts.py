@@ -10,7 +10,6 @@ from typing import Literal
 from .dominance import Dominance, dominance
 from .estimates import Estimate, median
 from .medians import median_difference
-from .multiple import holm
 from .paired import Matched, SignedRank, correlation, signed_rank, walsh_shift
 from .two_samples import MannWhitney, Welch, cliffs_delta, hedges_g, magnitude, mann_whitney, welch
 
@@ -208,3 +207,21 @@ def _dominates(comparison: Comparison) -> str:
             f" by {found.crossing:.2f} (p = {_p(p)})"
         )
     return f"stochastic dominance holds: the {found.side} is larger"
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values adjusted by Holm's step-down method, in their order.
+
+    With p_(1) <= ... <= p_(m): adjusted p_(i) = max over j <= i of min(1, (m - j + 1) p_(j)).
+    Nothing is assumed about how the tests depend on each other.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6, 1979.
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for step, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[i]))
+        adjusted[i] = largest
+    return adjusted

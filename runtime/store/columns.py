@@ -10,7 +10,15 @@ from typing import Any
 from fairc.compiler.plan import Cell
 from fairc.dsl.model.names import label_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
-from fairc.runtime.measurement.schema import CELL, FLOW, TRANSPORT, Column, Columns, Table
+from fairc.runtime.measurement.schema import (
+    CELL,
+    FLOW,
+    TRANSPORT,
+    Column,
+    Columns,
+    Table,
+    time_column,
+)
 from fairc.runtime.measurement.series import SERIES
 
 from .baselines import Alone
@@ -99,8 +107,8 @@ CELLS = Table(
         ),
         Column("reasons", "VARCHAR[]", "", "reasons against it, or why it failed"),
         Column("ended_by", "VARCHAR", "", "`finished`, `first`, `duration` or `deadline`"),
-        Column("virtual_s", "DOUBLE", "s", "time that passed inside the machine"),
-        Column("wall_s", "DOUBLE", "s", "time it took on the machine"),
+        time_column("virtual_s", "time that passed inside the machine"),
+        time_column("wall_s", "time it took on the machine"),
         Column("engine", "VARCHAR", "", "engine that ran it"),
         Column("image", "VARCHAR", "", "identity of the machine that the engine ran it on"),
         Column("result_sha256", "VARCHAR", "", "SHA-256 of the raw artefacts"),
@@ -117,20 +125,18 @@ FLOWS: Table[Stored] = Table(
         TRANSPORT,
         Column("cca", "VARCHAR", "", "congestion control; null over UDP, which has none"),
         Column("connections", "INTEGER", "", "number of its connections"),
-        Column("start_s", "DOUBLE", "s", "planned start after the epoch"),
-        Column("first_byte_s", "DOUBLE", "s", "first data at the client; null: none arrived"),
-        Column("end_s", "DOUBLE", "s", "last byte or stop; null: a connection never ended"),
+        time_column("start_s", "planned start after the epoch"),
+        time_column("first_byte_s", "first data at the client; null: none arrived"),
+        time_column("end_s", "last byte or stop; null: a connection never ended"),
         Column("completed", "BOOLEAN", "", "whether it moved its whole workload"),
         Column("bytes", "BIGINT", "B", "application bytes delivered"),
         Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
-        Column(
+        time_column(
             "rate_from_s",
-            "DOUBLE",
-            "s",
             "from when on it is measured: the later of its start and the end of the warm-up;"
             " null: not at all",
         ),
-        Column("rate_until_s", "DOUBLE", "s", "until when: its last byte, its stop or the end"),
+        time_column("rate_until_s", "until when: its last byte, its stop or the end"),
         Column(
             "stationarity_p",
             "DOUBLE",

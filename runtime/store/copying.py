@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairc.compiler.files import IrregularError, lines
 from fairc.compiler.plan import Cell
 from fairc.compiler.plan.identity import genuine
 from fairc.compiler.record import FILES, RESULTS, SPEC, of_file, recorded
@@ -21,10 +22,12 @@ def copy_plan(source: Path, folder: Path) -> None:
     Raises StoreError, OSError.
     """
     for name in (PLAN, CELLS):
-        try:
-            shutil.copyfile(source / name, folder / name)
-        except shutil.SpecialFileError:
-            raise StoreError(f"{source / name} cannot be read: it is not a regular file") from None
+        with (folder / name).open("wb") as copy:
+            try:
+                copy.writelines(lines(source / name))
+            except IrregularError as error:
+                message = f"{source / name} cannot be read: {error.strerror}"
+                raise StoreError(message) from None
     copy_spec(source, folder)
     try:
         for number, cell in enumerate(read_cells(folder), 1):
@@ -51,6 +54,8 @@ def require_as_compiled(plan: Path) -> None:
         )
     for name in (PLAN, CELLS):
         file = known.files.get(name)
+        if (plan / name).exists() and not (plan / name).is_file():
+            raise StoreError(f"{plan / name} cannot be read: it is not a regular file")
         if file is None or of_file(plan / name).sha256 != file.sha256:
             raise StoreError(
                 f"{plan / name} has changed since it was compiled, and is not collected: remove it,"

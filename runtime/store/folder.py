@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from fairc.compiler.files import IrregularError, content, sync
+from fairc.compiler.files import IrregularError, content, lines, sync
 from fairc.compiler.plan import Cell, Plan, parse_cell
 from fairc.compiler.record import FILES, SPEC, File, Record, Recorded, RunRecord, of_file, recorded
 from fairc.runtime.formatting import counted
@@ -444,15 +444,12 @@ def read_cells(folder: Path) -> Iterator[Cell]:
     plan = read_plan(folder)
     seen: set[str] = set()
     try:
-        if (folder / CELLS).exists() and not (folder / CELLS).is_file():
-            raise StoreError(f"{folder / CELLS} cannot be read: it is not a regular file")
-        with (folder / CELLS).open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                cell = read_cell(folder, plan, line, number)
-                if cell.id in seen:
-                    raise StoreError(f"{folder / CELLS}:{number}: the cell {cell.id} appears twice")
-                seen.add(cell.id)
-                yield cell
+        for number, line in enumerate(lines(folder / CELLS), 1):
+            cell = read_cell(folder, plan, line, number)
+            if cell.id in seen:
+                raise StoreError(f"{folder / CELLS}:{number}: the cell {cell.id} appears twice")
+            seen.add(cell.id)
+            yield cell
         if len(seen) != plan.cells:
             raise StoreError(
                 f"{folder / CELLS} has {len(seen)} cells where {PLAN} counts {plan.cells}:"

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, lines
 from fairc.compiler.record import FILES, recorded
+from fairc.dsl.core.source import printable
 
 # A cell's line begins with its id.
 _ID = re.compile(rb'\{"id":\s*"[0-9a-f]+"')
@@ -55,15 +56,14 @@ def named(plan: Path) -> tuple[str, str] | None:
 
 
 def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text[:80])
+    return printable(text[:80])
 
 
 def share_cells(first: Path, second: Path) -> bool:
     """Return whether a cell is in both of two `cells.jsonl`."""
     try:
-        with first.open("rb") as one, second.open("rb") as other:
-            ids = {found[0] for line in one if (found := _ID.match(line))}
-            return any(found[0] in ids for line in other if (found := _ID.match(line)))
+        ids = {found[0] for line in lines(first) if (found := _ID.match(line))}
+        return any(found[0] in ids for line in lines(second) if (found := _ID.match(line)))
     except OSError:
         return False
 
@@ -191,4 +191,4 @@ def first(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:80] for part in found["loc"]) or "the document"
     message = f"{where}: {found['msg'].removeprefix('Value error, ')}"[:400]
-    return "".join(char if char.isprintable() else "?" for char in message)
+    return printable(message)

@@ -222,7 +222,7 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
             columns = _in_order(table, added[name])
             body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
             database.execute(f"CREATE TABLE {name} ({body})")
-        for batch in _batched(cells, _BATCH):
+        for batch in _batched(cells):
             for name, of_result in RESULTS.items():
                 _insert(database, of_result, added[name], batch)
             for stored in batch:
@@ -245,10 +245,10 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
                 pass
 
 
-def _batched(items: Iterable[T], most: int) -> Iterator[list[T]]:
-    """Yield the items in lists of at most `most`."""
+def _batched(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `_BATCH`."""
     left = iter(items)
-    while batch := list(islice(left, most)):
+    while batch := list(islice(left, _BATCH)):
         yield batch
 
 
@@ -288,7 +288,7 @@ def _rows(
     Raises OSError for a file that no analysis writes.
     """
     queries, parameters = list[str](), list[object]()
-    for few in _batched(cells, _BATCH):
+    for few in _batched(cells):
         query, own = _rows_of(database, table, added, few, len(parameters) + 1)
         queries.append(query)
         parameters += own

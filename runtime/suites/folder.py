@@ -156,6 +156,8 @@ class _Reader:
 
     def _text(self) -> str:
         path = self._path
+        if not _is(TEXT, name := self._folder.resolve().name):
+            raise SuiteError(f"the folder of a suite is called {name!a}", f"its name is {TEXT}")
         if path.is_symlink() or not path.is_file():
             raise SuiteError(
                 f"{self._folder} is no suite: it has no regular file {FILE}",
@@ -232,6 +234,8 @@ class _Reader:
         specs = {member.name: member.spec for member in members}
         for name, value in table.items():
             at = ("criterion", name)
+            if not _is(TEXT, name):
+                self._fail(at[:1], f"a criterion is called {name!a}", f"its name is {TEXT}")
             optional = {"members": TEXTS, "claims": TEXTS, "reason": TEXT}
             found = self._table(at, value, {"title": TEXT}, optional)
             of, claims = tuple(found.get("members", ())), tuple(found.get("claims", ()))

@@ -14,7 +14,15 @@ from fairc.runtime.formatting import counted, escape_markdown
 from fairc.runtime.report.page import html_of_suite
 
 from .folder import Suite
-from .standing import OF_CLAIM, CriterionStanding, MemberStanding, VariantStanding, headings
+from .standing import (
+    OF_CLAIM,
+    CriterionStanding,
+    MemberStanding,
+    Standing,
+    VariantStanding,
+    headings,
+    numbered,
+)
 
 LONGEST_NAME = 1024
 """Characters of a benchmark's name in Bencher."""
@@ -69,8 +77,9 @@ def _tally(of: MemberStanding) -> str:
     if of.decision is None:
         return of.status
     decided = [OF_CLAIM[claim.verdict] for claim in of.decision.claims]
-    counts = ((decided.count(word), word) for word in ("holds", "refuted", "undecided"))
-    return ", ".join(f"{n} {word}" for n, word in counts if n) or "no claim"
+    words: tuple[Standing, ...] = ("holds", "refuted", "undecided")
+    counts = ((decided.count(word), word) for word in words)
+    return ", ".join(numbered(n, word) for n, word in counts if n) or "no claim"
 
 
 def _notes(found: Sequence[VariantStanding]) -> Iterator[str]:

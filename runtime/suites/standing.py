@@ -126,7 +126,12 @@ class VariantStanding:
         """How many criteria stand how, as text."""
         counts = Counter(each.standing for each in self.criteria)
         order: tuple[Standing, ...] = (*WORST, "not applicable", "not tested")
-        return ", ".join(f"{counts[each]} {each}" for each in order if counts[each])
+        return ", ".join(numbered(counts[each], each) for each in order if counts[each])
+
+
+def numbered(count: int, standing: Standing) -> str:
+    """Return `1 holds`, `2 hold`, `2 refuted`."""
+    return f"{count} {'hold' if standing == 'holds' and count != 1 else standing}"
 
 
 def headings(variants: Sequence[Variant]) -> tuple[str, list[str]]:
@@ -176,8 +181,11 @@ def read_state(folder: Path) -> State | None:
 
 
 def write_state(variant: Variant, state: State) -> None:
-    """Keep the state of a variant, whose folder is made. Raises OSError."""
+    """Keep the state of a variant, whose folder is made. Raises StoreError, OSError."""
     scratch = variant.folder / PARTIAL
+    for folder in (variant.folder, scratch):
+        if folder.is_symlink():
+            raise StoreError(f"{folder} is a link, and nothing is written through one: remove it")
     scratch.mkdir(parents=True, exist_ok=True)
     with whole(variant.folder / STATE, scratch) as part:
         part.write_text(f"{state.model_dump_json(indent=1)}\n", encoding="utf-8")

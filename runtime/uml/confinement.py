@@ -63,7 +63,7 @@ BECOME = bytes.fromhex(
 
 def missing() -> str:
     """Return why programs cannot be confined on this host; empty when they can."""
-    return "" if _way() is not None else "; ".join(_reasons().values())
+    return "" if _way() is not None else "; ".join(map(_fault, WAYS))
 
 
 def name() -> str:
@@ -117,16 +117,12 @@ def _way() -> ModuleType | None:
     return next((way for way in WAYS if not _fault(way)), None)
 
 
-def _reasons() -> dict[str, str]:
-    return {way.__name__: _fault(way) for way in WAYS}
-
-
 @cache
 def _fault(way: ModuleType) -> str:
     """Return why a way does not work on this host, or nothing."""
     if lacking := way.absent():
         return str(lacking)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("probe")) as folder:
         program, written = Path(folder, "program"), Path(folder, "written")
         program.write_bytes(_executable(ENDS))
         program.chmod(0o755)

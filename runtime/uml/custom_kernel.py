@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, sha256_of
 from fairc.runtime.host import supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image
@@ -131,8 +131,7 @@ def build(
         dir=place.parent, prefix=supervisor.temporary_prefix("source")
     ) as scratch:
         tree = _archive(own, Path(scratch), progress)
-        with tree.open("rb") as file:
-            tree_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        tree_sha256 = sha256_of(tree)
         wanted = own.recipe_hash(tree_sha256)
         if custom_kernels.find(own.name) is not None:
             manifest = image.described(content(place / "manifest.json"))

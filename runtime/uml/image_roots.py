@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.compiler.files import opened
+from fairc.compiler.files import opened, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.archive import UNREADABLE
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm.image import Image
 from fairc.words import container_images
@@ -74,9 +75,10 @@ def made(
                         "leave the plan's files alone while it runs",
                     )
                 count, size = image_files.flatten(image, container_images.read(image), out)
-        except ImageError as error:
+        except (ImageError, *UNREADABLE) as error:
+            why = error if isinstance(error, ImageError) else "it cannot be read as a tar"
             raise EngineUnavailable(
-                (f"the image `{name}` cannot be used: {error}",),
+                (f"the image `{name}` cannot be used: {why}",),
                 f"save it again: `docker save IMAGE -o {name}`",
             ) from None
         ratio = _lay_out(disk, count, size)
@@ -97,7 +99,7 @@ def made(
             )
         os.chown(disk, os.geteuid(), os.getegid())
         disk.chmod(0o644)
-        known.write_text(_sha256(disk))
+        known.write_text(sha256_of(disk))
         disk.replace(place)
     return place
 
@@ -120,10 +122,5 @@ def _lay_out(disk: Path, count: int, size: int) -> int:
 def _is_whole(place: Path, known: Path) -> bool:
     """Whether a file system is there as it was made."""
     with contextlib.suppress(OSError):
-        return _sha256(place) == known.read_text()
+        return sha256_of(place) == known.read_text()
     return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

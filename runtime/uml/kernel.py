@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
 from fairc.runtime.host.faults import EngineUnavailable, to_install
@@ -155,8 +155,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         for path in (source.CONFIGURATION, *source.BUILD):
             shutil.copy(path, work)
         shutil.copytree(source.PATCHES, work / "patches")
-        with (work / "kernel").open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        sha256 = sha256_of(work / "kernel")
         manifest = {
             "recipe": source.recipe_hash(),
             "digest": image.digest(work),

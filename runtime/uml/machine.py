@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from fairc.compiler.files import opened
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.archive import UNREADABLE
 from fairc.runtime.vm import initramfs, recipe
 from fairc.runtime.vm.image import Image
 
@@ -179,16 +180,20 @@ class ScriptRun:
 
 
 def files_in(exchange: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str, bytes]:
-    """Return the files of an archive that are wanted; nothing where it is none."""
+    """Return the files of an archive that are wanted; nothing where it is none.
+
+    A guest may have written it: sparse files, whose holes nothing bounds, are no files of ours.
+    """
     found: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(exchange), mode="r:") as archive:
             for member in archive:
                 name = member.name.removeprefix("./")
-                if member.isfile() and is_wanted(name, member.size):
+                is_plain = member.isfile() and not member.sparse
+                if is_plain and is_wanted(name, member.size):
                     file = archive.extractfile(member)
                     found[name] = b"" if file is None else file.read()
-    except (tarfile.TarError, OSError, ValueError):
+    except (OSError, *UNREADABLE):
         return {}
     return found
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from fairc.cell.modules import QUEUE_PREFIX, KernelModule
+from fairc.compiler.files import sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.source import Source, Span, printable
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm.image import Image
@@ -80,9 +81,7 @@ def target_of(kernel: Kernel) -> Target:
             (f"the kernel in {kernel.folder} came without what modules are compiled with",),
             NO_MODULES,
         )
-    with disk.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return Target(disk, sha256, kernel.digest)
+    return Target(disk, sha256_of(disk), kernel.digest)
 
 
 def versions(target: Target, loaded: Mapping[str, Module]) -> dict[str, str]:
@@ -277,8 +276,7 @@ def _first(source: Source, word: str) -> Span | None:
 
 def _line(text: object) -> str:
     """Return a text of the guest as one printable line."""
-    words = " ".join(str(text).split())[:400]
-    return "".join(char if char.isprintable() else "?" for char in words)
+    return printable(" ".join(str(text).split())[:400])
 
 
 def require_allowed(names: Iterable[str], allowed: bool, engine: str) -> None:

@@ -7,7 +7,6 @@ Specification 1.3), so the tar is read like any other, and its hash pins the ver
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -16,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fairc.compiler.files import sha256_of
 from fairc.runtime.host import clean, supervisor
 from fairc.runtime.vm import image, recipe
 from fairc.words.container_images import ARCHITECTURE
@@ -73,8 +73,7 @@ def _versions(layer: Path, packages: Sequence[str]) -> dict[str, str]:
 
 def _save(layer: Path, versions: dict[str, str], target: Path) -> None:
     """Write an image of one layer, in the form of `docker save`."""
-    with layer.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = sha256_of(layer)
     labels = {f"debian.package.{name}": version for name, version in versions.items()}
     config = {
         "architecture": ARCHITECTURE,

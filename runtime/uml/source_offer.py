@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import Image
 
@@ -98,7 +99,7 @@ def _fetch(
     Raises _NoAnswer.
     """
     lacking = {}
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("sources")) as scratch:
         apt = _apt(Path(scratch), mirror)
         if why := _fault([*apt, "update"], folder):
             raise _NoAnswer(why)

@@ -6,8 +6,9 @@ subject and into CHECKS:
 
 service     the bottleneck's rate while packets wait; shaper and changes on time; the checks
             of mechanisms of links
-delay       base RTT, jitter
-loss        random losses; drops where there should be none
+finding     what a check yields
+delay       base RTT, jitter; random_delays: what a correct netem may show
+loss        random losses; drops where there should be none; expected_losses: how many
 order       the queue's order, copies, and packets that overtake others
 buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN

@@ -14,8 +14,8 @@ from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
+from .expected_losses import LossCount, pooled
 from .finding import Finding, see
-from .losses import LossCount, pooled
 from .marking import ECN
 
 TCP, ICMP = 6, 1

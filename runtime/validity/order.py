@@ -13,8 +13,8 @@ from fairc.runtime.measurement import Measurement
 
 from .buffers import ORDER_S
 from .captures import of_flows
+from .expected_losses import LossCount
 from .finding import Finding, or_busy, see
-from .losses import LossCount
 
 MOST_OVERTAKEN = 1e-3
 """Share of frames that may leave a queue out of order before the cell is invalid. On a virtual

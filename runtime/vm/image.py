@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
 from fairc.runtime.host import clean, supervisor
@@ -238,9 +238,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
     (folder / "manifest.json").write_text(text)
 
 
-def make_root(
-    variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
-) -> None:
+def make_root(variant: recipe.Variant, tarball: Path, progress: Callable[[str], None]) -> None:
     """Write the root file system of a recipe as an archive, with `build.log` next to it.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
@@ -389,10 +387,5 @@ def digest(work: Path) -> str:
     total = hashlib.sha256()
     for path in sorted(p for p in work.rglob("*") if p.is_file()):
         if path.name not in ("root.tar", "build.log", "manifest.json"):
-            total.update(f"{path.relative_to(work)} {_sha256(path)}\n".encode())
+            total.update(f"{path.relative_to(work)} {sha256_of(path)}\n".encode())
     return total.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

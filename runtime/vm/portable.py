@@ -7,13 +7,12 @@ as its licence requires.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.compiler.files import content
+from fairc.compiler.files import content, sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import archive, clean, supervisor
 
@@ -52,8 +51,7 @@ def save(parts: Sequence[Part], file: Path, level: int = archive.LEVEL) -> str:
     ) as scratch:
         packed = Path(scratch, "packed")
         archive.pack_several({part.kind: part.folder for part in parts}, packed, LEFT_OUT, level)
-        with packed.open("rb") as content:
-            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        sha256 = sha256_of(packed)
         packed.chmod(0o644)
         packed.replace(file)
     return sha256

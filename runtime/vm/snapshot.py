@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.files import sha256_of
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable, to_install
@@ -95,7 +96,7 @@ class Snapshot:
         return intact(self.folder, again)
 
 
-def intact(folder: Path, again: bool = False) -> bool:
+def intact(folder: Path, again: bool) -> bool:
     """Whether a folder holds a snapshot with the hashes that were recorded with it."""
 
     def found_well() -> bool:
@@ -114,8 +115,7 @@ def digest(folder: Path) -> str:
     """Return the hashes of a snapshot's memory and state. Raises OSError."""
     found = ""
     for name in ("memory", "state"):
-        with (folder / name).open("rb") as file:
-            found += hashlib.file_digest(file, "sha256").hexdigest()
+        found += sha256_of(folder / name)
     return found
 
 

@@ -7,9 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def known_or(
-    note: Path, files: Iterable[Path], look: Callable[[], bool], *, whole: bool = False
-) -> bool:
+def known_or(note: Path, files: Iterable[Path], look: Callable[[], bool], *, whole: bool) -> bool:
     """Whether files are undamaged: according to a note about exactly these, or else by calling
     `look`.
 

@@ -97,6 +97,26 @@ def test_a_run_has_the_engine_of_its_plan(small: Fairc) -> None:
     assert engines("own") == ("vm", "vm")
 
 
+SUITE = """title = "One"
+source = "none"
+cost = "seconds"
+[member.small]
+spec = "plain.fexp"
+[criterion.1]
+title = "Text"
+reason = "it is a text"
+"""
+
+
+def test_a_suite_runs_on_the_engine_that_is_named(small: Fairc) -> None:
+    Path("mine").mkdir()
+    shutil.copy("plain.fexp", "mine")
+    Path("mine/suite.toml").write_text(SUITE)
+    assert small("suite", "run", "mine", "--engine", "vm").status == 0
+    (plan,) = Path("results/suites/mine").rglob("plan.json")
+    assert engines(str(plan.parent)) == ("vm", "vm")
+
+
 def test_neither_where_nor_what_is_missing_changes_it(small: Fairc, tmp_path: Path) -> None:
     text = SMALL.replace("FLOW", PLAIN.replace("cubic", "cca"))
     sweep = 'sweep { cca = [cubic, bpf("refused.bpf.o")] }\n  flow'

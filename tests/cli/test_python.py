@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -53,6 +54,28 @@ def test_a_run_says_what_its_commands_say() -> None:
     }
     only = again.table("goodput", where="rate == 1Mbit/s")
     assert {row["by"]["rate"] for row in only} == {"1Mbit/s"}
+
+
+def test_a_figure_is_shown_as_an_image_in_which_nothing_runs(tmp_path: Path) -> None:
+    """A run directory may be a stranger's, and a notebook runs what stands in its page."""
+    run = package.run("tiny.fexp", "one", engine="fake", jobs=1)
+    place = Path("one/figures/<b>.svg")
+    place.parent.mkdir(exist_ok=True)
+    place.write_text('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+    shown = run.figure("<b>")._repr_html_()
+    assert not hasattr(run.figure("<b>"), "_repr_svg_")
+    assert re.fullmatch(
+        r'<img src="data:image/svg\+xml;base64,[\w+/=]+" alt="&lt;b&gt;">', shown, re.ASCII
+    )
+    (tmp_path / "mine").write_text("mine")
+    for link in (True, False):  # a pipe would be waited for
+        place.unlink()
+        if link:
+            place.symlink_to(tmp_path / "mine")
+        else:
+            os.mkfifo(place)
+        with pytest.raises(OSError, match=str(place)):
+            run.figure("<b>")._repr_html_()
 
 
 def test_wrong_words() -> None:

@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import hostile
 import pytest
 
+from fairc.cli import completion
+from fairc.runtime.formatting import no_formula
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.report.place import record_of_all
 from fairc.runtime.run.progress import failure
-from fairc.runtime.store.spreadsheet import no_formula
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -91,6 +96,33 @@ def test_a_pipe_is_no_part_of_a_plan(plan: Fairc, name: str) -> None:
     Path("bad", name).unlink()
     os.mkfifo(Path("bad", name))
     assert_refused(plan("run", "bad"), name, "not a regular file")
+    assert plan("cell", "plan", "--index", "0").status == 0
+    Path("plan", name).unlink()
+    os.mkfifo(Path("plan", name))
+    assert_refused(plan("run", "plan", "--collect", "-o", "run"), name, "not a regular file")
+    assert_refused(plan("compile", "tiny.fexp", "-o", "plan"), "plan")
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "zeros"])
+def test_cells_that_a_run_cannot_have(
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Reading a pipe waits for ever; a line of zeros takes no room, and would fill the memory."""
+    monkeypatch.setattr("fairc.compiler.files.LARGEST_BYTES", 1 << 20)
+    path = Path("results/tiny/cells.jsonl")
+    path.unlink()
+    if kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.touch()
+        os.truncate(path, 1 << 30)
+    why = "not a regular file" if kind == "a pipe" else "a line of it is too large"
+    for command in (("methods",), ("report",), ("run", "-o", "again"), ("cell", "--index", "0")):
+        name, *options = command
+        called = ran(name, "results/tiny", *options)
+        assert called.status == 2, called.err
+        assert "cells.jsonl cannot be read" in called.err and why in called.err
+    assert not Path("again/cells.jsonl").exists()
 
 
 def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
@@ -197,12 +229,74 @@ def test_nothing_is_written_through_a_link_in_a_run_directory(
 
 def test_no_result_of_a_cell_is_written_through_a_link(fairc: Fairc, tmp_path: Path) -> None:
     assert fairc("compile", "tiny.fexp", "-o", "plan").status == 0
+    assert fairc("cell", "plan", "--index", "0").status == 0
+    (of_cell,) = (path for path in Path("plan/results").iterdir() if path.name != ".writing")
     (tmp_path / "canary").mkdir()
-    Path("plan/results").symlink_to(tmp_path / "canary")
-    called = fairc("cell", "plan", "--index", "0")
-    assert called.status == 2
-    assert "is a link" in called.err
-    assert not list((tmp_path / "canary").iterdir())
+    (tmp_path / "canary/mine").write_text("mine")
+    for place in (of_cell, Path("plan/results")):
+        shutil.rmtree(place)
+        place.symlink_to(tmp_path / "canary")
+        called = fairc("cell", "plan", "--index", "0")
+        assert called.status == 2
+        assert "is a link" in called.err
+        assert [path.name for path in (tmp_path / "canary").iterdir()] == ["mine"]
+        place.unlink()
+        place.mkdir()
+
+
+@pytest.mark.parametrize("name", ["report.html", "files.json"])
+def test_the_page_of_several_experiments_is_written_through_no_link(
+    fairc: Fairc, tmp_path: Path, name: str
+) -> None:
+    """A killed run may have left a file that is being written; a stranger, a link of its name."""
+    folder = Path("results/two")
+    folder.mkdir(parents=True)
+    record = record_of_all(folder)
+    (tmp_path / "victim").write_text("mine")
+    (folder / ".partial" / f"{name}.part").symlink_to(tmp_path / "victim")
+    record.write("report.html", b"<p>written")
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert (folder / "report.html").read_bytes() == b"<p>written"
+
+
+def test_completion_waits_for_no_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "plan.json")
+    monkeypatch.setenv("COMP_WORDS", f"fairc table {tmp_path} ")
+    context = click.Context(click.Command("table"))
+    parameter = click.Argument(["metric"])
+    assert completion.metrics(context, parameter, "") == []
+    (tmp_path / "plan.json").unlink()
+    (tmp_path / "plan.json").write_text('{"measure": [{"name": "goodput"}]}')
+    assert completion.metrics(context, parameter, "") == ["goodput"]
+
+
+def test_settings_of_matplotlib_in_a_folder_are_not_read(tmp_path: Path) -> None:
+    """matplotlib looks for `matplotlibrc` where it is imported, and would wait for a pipe."""
+    os.mkfifo(tmp_path / "matplotlibrc")
+    code = "import os, fairc.runtime.report.build; print(os.getcwd())"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.strip() == str(tmp_path)
+
+
+def test_runs_behind_links_keep_their_raw_artefacts(ran: Fairc, tmp_path: Path) -> None:
+    """`clean --raw` looks into `results`, which may have come with a stranger's folder."""
+    mine = Path("results/tiny").rename(tmp_path / "mine")
+    several = Path("results/several")
+    several.mkdir()
+    for link in (Path("results/tiny"), several / "tiny"):
+        link.symlink_to(mine)
+        assert ran("clean", "--raw").status == 0
+        assert len([*mine.glob("cells/*/raw.tar.zst")]) == 6
+        link.unlink()
+    assert ran("clean", "--raw", mine).status == 0  # it is named
+    assert not [*mine.glob("cells/*/raw.tar.zst")]
 
 
 # ---- Packs ----

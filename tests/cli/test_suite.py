@@ -262,6 +262,7 @@ WRONG = {
     TOML.replace("reason = ", "run = "): (41, "`run` is no key of [criterion.5.4]", "reason"),
     TOML.replace('reason = "it is a text"\n', ""): (39, "needs either members", "reason"),
     TOML.replace("[member.one]", '[member."o ne"]'): (16, "`o ne` is not a name", "letters"),
+    TOML.replace('"5.4"', r'"5\n4"'): (1, r"a criterion is called '5\n4'", "a text of one line"),
 }
 
 
@@ -308,6 +309,37 @@ def test_a_foreign_state_or_page_is_not_replaced(fairc: Fairc) -> None:
         assert refused.status == 2 and "move or remove it" in refused.err
         assert "cells to run" not in refused.err and mine.read_text() == "mine"
         mine.unlink()
+
+
+def test_nothing_is_written_through_a_link_in_results(fairc: Fairc, tmp_path: Path) -> None:
+    """The folder of a suite may be a stranger's, and bring its results."""
+    variant, victim = RESULTS / "cca=cubic,over=tcp", tmp_path / "victim"
+    unfinished = variant / ".partial/suite.json.part"
+    unfinished.parent.mkdir(parents=True)
+    victim.write_text("mine")
+    unfinished.symlink_to(victim)
+    fairc("suite", "run", "mine", "--only", "broken")
+    assert victim.read_text() == "mine"
+    assert not unfinished.is_symlink() and (variant / "suite.json").is_file()
+    victim.unlink()
+    victim.mkdir()
+    for place in (variant / ".partial", variant):
+        shutil.rmtree(place)
+        place.symlink_to(victim)
+        refused = fairc("suite", "run", "mine", "--only", "broken")
+        assert refused.status == 2 and f"{place} is a link" in refused.err
+        assert not [*victim.iterdir()]
+        place.unlink()
+        place.mkdir()
+
+
+def test_a_folder_with_a_name_that_a_terminal_obeys(
+    fairc: Fairc, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = folder.rename("a\x1b[31mb")
+    monkeypatch.chdir(odd)
+    refused = fairc("suite", "run", ".")
+    assert refused.status == 2 and r"'a\x1b[31mb'" in refused.err
 
 
 def test_list_names_what_is_shipped(fairc: Fairc) -> None:

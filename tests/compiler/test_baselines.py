@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from specs import compilation_of, experiment_of
 
-from fairc import compiler, dsl
+from fairc import compiler
 from fairc.compiler.plan import Cell, parse_cell
 from fairc.compiler.plan.cells import cell_json
 from fairc.compiler.plan.identity import genuine
@@ -38,9 +39,7 @@ def text(
 
 
 def compiled(source: str) -> compiler.Compilation:
-    experiment, found = dsl.load(dsl.Source("e.fexp", source))
-    assert experiment is not None, [d.message for d in found.errors]
-    return compiler.compile(experiment)
+    return compilation_of(source)
 
 
 def cells(source: str) -> list[Cell]:
@@ -265,8 +264,7 @@ def test_workloads_and_plans_agree_on_what_is_known(workload: str) -> None:
     name = workload.partition("(")[0]
     over = "" if name == "ping" else "cca = cubic"
     source = text(sweep="", flows=f"flow f {{ {over}  workload = {workload} }}", measure="goodput")
-    experiment, _ = dsl.load(dsl.Source("e.fexp", source))
-    assert experiment is not None
+    experiment = experiment_of(source)
     (flow,) = next(iter(experiment.some(1))).scenario.flows
     (planned,) = next(compiler.compile(experiment).cells()).flows
     assert flow.workload.part.adapts == (demand_bps(planned) is None)

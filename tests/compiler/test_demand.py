@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from specs import compilation_of, only_cell_of
+from tables import rows
 
 from fairc.compiler import Cell
 from fairc.compiler.engines import VM
@@ -117,44 +118,44 @@ def test_equal_networks_with_different_extra_round_trips_are_told_apart() -> Non
     assert rtts_ns == [50_000_000, 60_000_000, 90_000_000]
 
 
-@pytest.mark.parametrize(
-    ("flows", "codes"),
-    [
-        ("flow a { over = udp  rate = 900kbit/s  workload = bulk }", []),
-        ("flow a { over = udp  rate = 600kbit/s  count = 2  workload = bulk }", ["udp-overload"]),
-        # At 100 Mbit/s, 99 % of the frames of 15 kB wait, which 20 kB hold; of 30 kB they do not.
-        ("flow a { over = udp  rate = 100Mbit/s  workload = file(15kB) }", []),
-        ("flow a { over = udp  rate = 100Mbit/s  workload = file(30kB) }", ["udp-overload"]),
-        ("flow a { over = udp  workload = onoff(1.9Mbit/s, 1s, 1s) }", []),
-        ("flow a { over = udp  workload = onoff(1.9Mbit/s, 2s, 1s) }", ["udp-overload"]),
-        ("flow a { cca = reno  workload = video(900kbit/s, 30s) }", []),
-        ("flow a { cca = reno  workload = video(1.1Mbit/s, 30s) }", ["video-too-fast"]),
-        ("flow a { cca = reno  workload = video(900kbit/s, 70s) }", ["short-duration"]),
-        # 6 MB at the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s.
-        (
-            (
-                "flow a { cca = reno  workload = file(6MB) }"
-                "flow b { over = udp  rate = 100kbit/s  workload = bulk }"
-            ),
-            [],
-        ),
-        (
-            "flow a { cca = reno  workload = file(6MB) }  flow b { cca = reno  workload = bulk }",
-            ["short-duration"],
-        ),
-        # BDP: 1 Mbit/s x 50 ms / 8 = 6250 bytes
-        ("flow a { cca = reno  window = 6250B  workload = bulk }", []),
-        ("flow a { cca = reno  window = 6249B  workload = bulk }", ["window-below-bdp"]),
-        ("flow a { cca = reno  count = 2  window = 3200B  workload = bulk }", []),
-        ("flow a { cca = dctcp  workload = bulk }", ["dctcp-without-ecn"]),
-        ("flow a { cca = dctcp  ecn = on  workload = bulk }", ["dctcp-without-ecn"]),
-        ("flow a { over = udp  count = 9999  rate = 1bit/s  workload = bulk }", []),
-    ],
-)
-def test_warnings(flows: str, codes: list[str]) -> None:
-    cell, found = made(flows, "duration = 60s")
+# A rate of UDP is of IP, that of a link of frames: 500 B take 514, full packets 1514. At
+# 100 Mbit/s, 99 % of the frames of 15 kB wait, which 20 kB hold; of 30 kB they do not. 6 MB at
+# the 900 kbit/s that a flow of 100 kbit/s leaves take 53 s, at half the rate 96 s. The BDP is
+# 1 Mbit/s x 50 ms / 8 = 6250 bytes.
+WARNED = """
+over = udp  rate = 900kbit/s  workload = bulk |
+over = udp  rate = 600kbit/s  count = 2  workload = bulk | udp-overload
+over = udp  rate = 990kbit/s  workload = bulk |
+over = udp  rate = 995kbit/s  workload = bulk | udp-overload
+over = udp  rate = 970kbit/s  workload = bulk(packet: 500B) |
+over = udp  rate = 980kbit/s  workload = bulk(packet: 500B) | udp-overload
+over = udp  rate = 900kbit/s  stop = 20s  workload = bulk }
+  flow b { over = udp  rate = 900kbit/s  start = 20s  workload = bulk |
+over = udp  rate = 900kbit/s  stop = 20s  workload = bulk }
+  flow b { over = udp  rate = 200kbit/s  start = 19s  workload = bulk | udp-overload
+over = udp  rate = 100Mbit/s  workload = file(15kB) |
+over = udp  rate = 100Mbit/s  workload = file(30kB) | udp-overload
+over = udp  workload = onoff(1.9Mbit/s, 1s, 1s) |
+over = udp  workload = onoff(1.9Mbit/s, 2s, 1s) | udp-overload
+cca = reno  workload = video(900kbit/s, 30s) |
+cca = reno  workload = video(1.1Mbit/s, 30s) | video-too-fast
+cca = reno  workload = video(900kbit/s, 70s) | short-duration
+cca = reno  workload = file(6MB) }  flow b { over = udp  rate = 100kbit/s  workload = bulk |
+cca = reno  workload = file(6MB) }  flow b { cca = reno  workload = bulk | short-duration
+cca = reno  window = 6250B  workload = bulk |
+cca = reno  window = 6249B  workload = bulk | window-below-bdp
+cca = reno  count = 2  window = 3200B  workload = bulk |
+cca = dctcp  workload = bulk | dctcp-without-ecn
+cca = dctcp  ecn = on  workload = bulk | dctcp-without-ecn
+over = udp  count = 9999  rate = 1bit/s  workload = bulk |
+"""
+
+
+@pytest.mark.parametrize(("flow", "code"), rows(WARNED))
+def test_warnings(flow: str, code: str) -> None:
+    cell, found = made(f"flow a {{ {flow} }}", "duration = 60s")
     assert cell is not None
-    assert found == codes
+    assert found == ([code] if code else [])
 
 
 def test_marks_need_a_flow_that_asks_for_them() -> None:
@@ -246,6 +247,25 @@ def test_an_overload_is_that_of_the_flow_that_sends_most() -> None:
     tuple(compilation.cells())
     (found,) = (d for d in compilation.diagnostics if d.code == "udp-overload")
     assert found.message.startswith("with `load`")
+
+
+@pytest.mark.parametrize(("second", "codes"), [("3Mbit/s", ["udp-overload"]), ("1.9Mbit/s", [])])
+def test_an_overload_of_a_link_that_is_not_the_bottleneck(second: str, codes: list[str]) -> None:
+    """What of `long` passes the first link fits into the second one, whatever it sends."""
+    compilation = compilation_of(
+        "fexp 1\nexperiment e {\n  topology {\n    node s, c, d\n    router left, middle, right\n"
+        "    link s -- left, middle -- d, right -- c { rate = 100Mbit/s }\n"
+        "    link left -- middle { rate = 4Mbit/s }\n    link middle -- right { rate = 2.1Mbit/s }\n"
+        "  }\n  flow long { from = s  to = c  over = udp  rate = 2Mbit/s  workload = bulk }\n"
+        f"  flow part {{ from = s  to = d  over = udp  rate = {second}  workload = bulk }}\n"
+        "  duration = 9s\n  measure = [goodput]\n}\n"
+    )
+    tuple(compilation.cells())
+    found = [d for d in compilation.diagnostics if d.code == "udp-overload"]
+    assert [d.code for d in found] == codes
+    for each in found:
+        assert each.message == "with `part`, UDP sends more than its bottleneck carries"
+        assert "5.047 Mbit/s" in each.notes[0] and "from `left` over 4 Mbit/s" in each.notes[0]
 
 
 def test_the_disk_that_captures_need_does_not_grow_with_the_interfaces_that_are_captured() -> None:

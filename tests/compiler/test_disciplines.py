@@ -11,6 +11,7 @@ import pytest
 from documents import queue_words, red_weight
 from pydantic import TypeAdapter, ValidationError
 from specs import compilation_of
+from tables import rows
 
 from fairc import dsl
 from fairc.cell.queues import disciplines, queue_lines
@@ -52,105 +53,43 @@ def words(queue: str, **options: Any) -> str:
     return queue_words(interface.queue, interface.shaper.rate_bps)
 
 
-@pytest.mark.parametrize(
-    ("queue", "expected"),
-    [
-        ("fifo(20pkt)", "pfifo limit 20"),
-        ("fifo(1bdp)", "bfifo limit 60560"),
-        (
-            "red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on)",
-            (
-                "gred vq 0 limit 151400 min 15140 max 151400 avpkt 1514 burst 41"
-                " probability 0.9999999998 bandwidth 12112000bit ecn"
-            ),
-        ),
-        (
-            "red(100pkt, min: 10pkt, max: 50ms, pmax: 10%)",
-            (
-                "gred vq 0 limit 151400 min 15140 max 75700 avpkt 1514 burst 25"
-                " probability 0.1000000000 bandwidth 12112000bit"
-            ),
-        ),
-        (
-            "red(120pkt)",
-            (
-                "gred vq 0 limit 181680 min 15140 max 45420 avpkt 1514 burst 18"
-                " probability 0.0200000000 bandwidth 12112000bit"
-            ),
-        ),
-        (
-            "red(8750B)",
-            (
-                "gred vq 0 limit 8750 min 729 max 2187 avpkt 364 burst 5"
-                " probability 0.0200000000 bandwidth 12112000bit"
-            ),
-        ),
-        ("codel(100pkt)", "codel limit 100 target 5ms interval 100ms noecn"),
-        ("codel(1bdp, target: 7ms)", "codel limit 40 target 7ms interval 100ms noecn"),
-        (
-            "fq_codel(15kB, interval: 50ms)",
-            (
-                "fq_codel limit 10 flows 1024 quantum 1514 target 5ms interval 50ms"
-                " memory_limit 33554432 drop_batch 64 ecn"
-            ),
-        ),
-        (
-            "fq_codel(10000pkt, flows: 16, ecn: off)",
-            (
-                "fq_codel limit 10000 flows 16 quantum 1514 target 5ms interval 100ms"
-                " memory_limit 81920000 drop_batch 64 noecn"
-            ),
-        ),
-        (
-            "pie(50ms)",
-            (
-                "pie limit 50 target 15ms tupdate 15ms alpha 2 beta 20 noecn nobytemode"
-                " no_dq_rate_estimator"
-            ),
-        ),
-        (
-            "fq_pie(50pkt, target: 20ms)",
-            (
-                "fq_pie limit 50 flows 1024 target 20ms tupdate 15ms alpha 2 beta 20 quantum 1514"
-                " memory_limit 33554432 ecn_prob 10 noecn nobytemode no_dq_rate_estimator"
-            ),
-        ),
-        (
-            "fq",
-            (
-                "fq limit 1000 flow_limit 100 quantum 3028 initial_quantum 15140 buckets 1024"
-                " orphan_mask 1023 nopacing"
-            ),
-        ),
-        ("sfq(1515B)", "sfq limit 2 flows 128 divisor 1024 depth 127 quantum 1514 perturb 0"),
-        (
-            "cake(20pkt)",
-            (
-                "cake unlimited besteffort flows nowash no-ack-filter no-split-gso raw"
-                " overhead 0 rtt 100ms memlimit 46880"
-            ),
-        ),
-        (
-            "dualpi2(20pkt)",
-            (
-                "dualpi2 limit 20 memlimit 33554432 target 15ms tupdate 16ms alpha 0.160156"
-                " beta 3.199219 step_thresh 1ms min_qlen_step 0 coupling_factor 2 drop_on_overload"
-                " drop_dequeue classic_protection 10 l4s_ect no_split_gso"
-            ),
-        ),
-        (
-            (
-                "dualpi2(1bdp, target: 20ms, tupdate: 10ms, alpha: 1/s, beta: 5/s, coupling: 3,"
-                " step: 5pkt, protection: 25%, l4s: any, drop: enqueue, overload: overflow)"
-            ),
-            (
-                "dualpi2 limit 40 memlimit 33554432 target 20ms tupdate 10ms alpha 1.000000"
-                " beta 5.000000 step_thresh 5p min_qlen_step 0 coupling_factor 3 overflow"
-                " drop_enqueue classic_protection 25 any_ect no_split_gso"
-            ),
-        ),
-    ],
-)
+WRITTEN = """
+fifo(20pkt) | pfifo limit 20
+fifo(1bdp) | bfifo limit 60560
+red(limit: 100ms, min: 10%, max: 100%, pmax: 100%, ecn: on) | gred vq 0 limit 151400 min 15140 max
+    151400 avpkt 1514 burst 41 probability 0.9999999998 bandwidth 12112000bit ecn
+red(100pkt, min: 10pkt, max: 50ms, pmax: 10%) | gred vq 0 limit 151400 min 15140 max 75700 avpkt
+    1514 burst 25 probability 0.1000000000 bandwidth 12112000bit
+red(120pkt) | gred vq 0 limit 181680 min 15140 max 45420 avpkt 1514 burst 18 probability
+    0.0200000000 bandwidth 12112000bit
+red(8750B) | gred vq 0 limit 8750 min 729 max 2187 avpkt 364 burst 5 probability 0.0200000000
+    bandwidth 12112000bit
+codel(100pkt) | codel limit 100 target 5ms interval 100ms noecn
+codel(1bdp, target: 7ms) | codel limit 40 target 7ms interval 100ms noecn
+fq_codel(15kB, interval: 50ms) | fq_codel limit 10 flows 1024 quantum 1514 target 5ms interval
+    50ms memory_limit 33554432 drop_batch 64 ecn
+fq_codel(10000pkt, flows: 16, ecn: off) | fq_codel limit 10000 flows 16 quantum 1514 target 5ms
+    interval 100ms memory_limit 81920000 drop_batch 64 noecn
+pie(50ms) | pie limit 50 target 15ms tupdate 15ms alpha 2 beta 20 noecn nobytemode
+    no_dq_rate_estimator
+fq_pie(50pkt, target: 20ms) | fq_pie limit 50 flows 1024 target 20ms tupdate 15ms alpha 2 beta 20
+    quantum 1514 memory_limit 33554432 ecn_prob 10 noecn nobytemode no_dq_rate_estimator
+fq | fq limit 1000 flow_limit 100 quantum 3028 initial_quantum 15140 buckets 1024 orphan_mask 1023
+    nopacing
+sfq(1515B) | sfq limit 2 flows 128 divisor 1024 depth 127 quantum 1514 perturb 0
+cake(20pkt) | cake unlimited besteffort flows nowash no-ack-filter no-split-gso raw overhead 0 rtt
+    100ms memlimit 46880
+dualpi2(20pkt) | dualpi2 limit 20 memlimit 33554432 target 15ms tupdate 16ms alpha 0.160156 beta
+    3.199219 step_thresh 1ms min_qlen_step 0 coupling_factor 2 drop_on_overload drop_dequeue
+    classic_protection 10 l4s_ect no_split_gso
+dualpi2(1bdp, target: 20ms, tupdate: 10ms, alpha: 1/s, beta: 5/s, coupling: 3, step: 5pkt,
+    protection: 25%, l4s: any, drop: enqueue, overload: overflow) | dualpi2 limit 40 memlimit
+    33554432 target 20ms tupdate 10ms alpha 1.000000 beta 5.000000 step_thresh 5p min_qlen_step 0
+    coupling_factor 3 overflow drop_enqueue classic_protection 25 any_ect no_split_gso
+"""
+
+
+@pytest.mark.parametrize(("queue", "expected"), rows(WRITTEN))
 def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
     assert words(queue) == expected
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from documents import changed_lines, interface_lines
+from specs import experiment_of, only_cell_of
 
 from fairc import dsl
 from fairc.cell.links import REAL_TIME_SLACK_NS, lower_name
@@ -33,10 +34,7 @@ def only_cell(link: str, folder: Path, extra: str = "") -> Cell:
       measure = [goodput]
     }}
     """
-    experiment, found = dsl.load(dsl.Source(str(folder / "file.fexp"), text))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(text, str(folder / "file.fexp"))
 
 
 def interfaces(cell: Cell) -> tuple[Interface, Interface]:
@@ -193,14 +191,12 @@ def test_a_trace_is_an_input_of_the_plan(tmp_path: Path) -> None:
       measure = [goodput]
     }}
     """
-    experiment, _ = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), source))
-    assert experiment is not None
+    experiment = experiment_of(source, str(tmp_path / "file.fexp"))
     (file,) = compile(experiment).plan.inputs
     assert file.path == "t.down"
     before = file.sha256
     (tmp_path / "t.down").write_text("6\n10\n")
-    experiment, _ = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), source))
-    assert experiment is not None
+    experiment = experiment_of(source, str(tmp_path / "file.fexp"))
     assert compile(experiment).plan.inputs[0].sha256 != before
 
 
@@ -232,9 +228,7 @@ def test_a_mobile_network_follows_a_trace(tmp_path: Path) -> None:
       measure = [goodput]
     }
     """
-    experiment, found = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), text))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text, str(tmp_path / "file.fexp"))
     (bottleneck,) = [i for n in cell.nodes for i in n.interfaces if i.bottleneck]
     assert bottleneck.changes and bottleneck.repeat_ns == 999_000_000
 

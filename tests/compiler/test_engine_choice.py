@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from specs import compilation_of, only_cell_of
+from specs import compilation_of, experiment_of, only_cell_of
 
 from fairc.compiler import Cell, Compilation, compile, emit
 from fairc.compiler.engine_choice import (
@@ -21,7 +21,7 @@ from fairc.compiler.engines import IMAGE, PROFILES, UML, VM
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.containers import obstacles
-from fairc.dsl import CompileError, Source, load
+from fairc.dsl import CompileError
 from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.engines import ENGINES, EngineKind, instead
 
@@ -39,8 +39,7 @@ def compiled(*flows: str, engine: str | None = None, rest: str = "") -> Compilat
     """Compile flows over one link; own CCAs come from this project's files."""
     lines = ["fexp 1", "experiment e {", "  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)"]
     text = "\n".join([*lines, *flows, rest, "measure = [goodput]", "}", ""])
-    experiment, found = load(Source(str(OBJECT.with_name("e.fexp")), text))
-    assert experiment is not None, [d.message for d in found]
+    experiment = experiment_of(text, str(OBJECT.with_name("e.fexp")))
     return compile(experiment, engine)
 
 
@@ -108,13 +107,9 @@ def test_every_queue_goes_with_every_kind_of_cca(
     network = f"topology = bottleneck(rate: 10Mbit/s, rtt: 50ms, queue: {queue}(20pkt))"
     written = cca if " = " in cca else f"cca = {cca}"
     flow = f"flow a {{ {written}  workload = file(1kB) }}"
-    experiment, found = load(
-        Source(
-            f"{tmp_path}/e.fexp", f"fexp 1\nexperiment e {{ {network} {flow} measure = [goodput] }}"
-        )
-    )
-    assert experiment is not None, [d.message for d in found]
-    assert compile(experiment).plan.engine == ("vm" if cca == OWN_CCA else "uml")
+    text = f"fexp 1\nexperiment e {{ {network} {flow} measure = [goodput] }}"
+    made = compilation_of(text, f"{tmp_path}/e.fexp")
+    assert made.plan.engine == ("vm" if cca == OWN_CCA else "uml")
 
 
 def test_one_configuration_decides_for_all_cells() -> None:
@@ -144,9 +139,8 @@ def test_a_word_that_is_imported_or_set_counts(
         (lets, {}, "uml"),
         (lets, {"mine": 'bpf("refused.bpf.o")'}, "vm"),
     ):
-        experiment, found = load(Source(str(tmp_path / "e.fexp"), text), settings)
-        assert experiment is not None, [d.message for d in found]
-        assert compile(experiment).plan.engine == engine
+        made = compilation_of(text, str(tmp_path / "e.fexp"), settings=settings)
+        assert made.plan.engine == engine
 
 
 def test_a_grid_is_not_looked_at_where_no_word_asks_for_anything() -> None:
@@ -161,9 +155,7 @@ def test_users_of_one_flow_are_one_reason() -> None:
     flow = 'flow own { users = many  cca = bpf("refused.bpf.o")  workload = file(10kB) }'
     topology = "topology = access(rate: 10Mbit/s, rtt: 40ms)"
     text = f"fexp 1\nexperiment e {{ {topology}  {users}  {flow}  measure = [goodput] }}\n"
-    experiment, found = load(Source(str(OBJECT.with_name("e.fexp")), text))
-    assert experiment is not None, [d.message for d in found]
-    made = compile(experiment)
+    made = compilation_of(text, str(OBJECT.with_name("e.fexp")))
     assert len(made.choice.reasons) == 1
     (cell,) = made.cells()
     assert len(cell.flows) == 20 and len(list(kind("uml").cannot(cell))) == 1

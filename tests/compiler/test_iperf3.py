@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from documents import constants
+from specs import experiment_of
+from tables import rows
 
 from fairc import dsl
 from fairc.cell.expansion import expand
@@ -34,9 +36,7 @@ experiment e {{
   measure = [goodput]
 }}
 """
-    made, found = dsl.load(dsl.Source("e.fexp", text))
-    assert made is not None, dsl.render_full(found)
-    return made
+    return experiment_of(text)
 
 
 def codes(made: Experiment) -> list[str]:
@@ -49,70 +49,37 @@ def codes(made: Experiment) -> list[str]:
     return [problem.code for problem in compilation.diagnostics]
 
 
-@pytest.mark.parametrize(
-    ("flow", "server", "client"),
-    [
-        (
-            "cca = cubic  start = 1s  workload = iperf3(time: 15s)",
-            ("server", "--server --one-off"),
-            ("client", "--client 10.0.0.1 --reverse --congestion cubic --length 4096 --time 15"),
-        ),
-        (
-            "cca = cubic  start = 1s  from = client  to = server  workload = iperf3(time: 15s)",
-            ("client", "--server --one-off"),
-            ("server", "--client 10.0.0.6 --reverse --congestion cubic --length 4096 --time 15"),
-        ),
-        (
-            # 10 Mbit/s of IP at 1448 of 1500 bytes; the sender is the client.
-            (
-                "cca = reno  start = 1s  rate = 10Mbit/s  count = 3  workload = iperf3(time: 2s,"
-                " reverse: off)"
-            ),
-            ("client", "--server --one-off"),
-            (
-                "server",
-                (
-                    "--client 10.0.0.6 --congestion reno --length 4096 --fq-rate 9653333"
-                    " --parallel 3 --time 2"
-                ),
-            ),
-        ),
-        (
-            "cca = reno  start = 1s  workload = iperf3(bytes: 1MiB, window: 64KiB)",
-            ("server", "--server --one-off"),
-            (
-                "client",
-                (
-                    "--client 10.0.0.1 --reverse --congestion reno --length 4096 --window 65536"
-                    " --bytes 1048576"
-                ),
-            ),
-        ),
-        (
-            # 1 Mbit/s of IP at 972 of 1000 bytes.
-            "over = udp  start = 1s  rate = 1Mbit/s  workload = iperf3(time: 2s, packet: 1000B)",
-            ("server", "--server --one-off"),
-            ("client", "--client 10.0.0.1 --reverse --udp --bitrate 972000 --length 972 --time 2"),
-        ),
-        (
-            "cca = reno  start = 1s  stop = 3s  workload = iperf3",
-            ("server", "--server --one-off"),
-            ("client", "--client 10.0.0.1 --reverse --congestion reno --length 4096 --time 0"),
-        ),
-    ],
-)
-def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
-    cell = compiled(f"flow a {{ {flow} }}")
+# At 10 Mbit/s of IP 1448 of 1500 bytes are 9,653,333 bit/s; at 1 Mbit/s, 972 of 1000 are 972,000.
+COMMANDS = """
+cca = cubic  start = 1s  workload = iperf3(time: 15s)
+    | server | client | --client 10.0.0.1 --reverse --congestion cubic --length 4096 --time 15
+cca = cubic  start = 1s  from = client  to = server  workload = iperf3(time: 15s)
+    | client | server | --client 10.0.0.6 --reverse --congestion cubic --length 4096 --time 15
+cca = reno  start = 1s  rate = 10Mbit/s  count = 3  workload = iperf3(time: 2s, reverse: off)
+    | client | server | --client 10.0.0.6 --congestion reno --length 4096 --fq-rate 9653333 --parallel 3
+    --time 2
+cca = reno  start = 1s  workload = iperf3(bytes: 1MiB, window: 64KiB)
+    | server | client | --client 10.0.0.1 --reverse --congestion reno --length 4096 --window 65536
+    --bytes 1048576
+over = udp  start = 1s  rate = 1Mbit/s  workload = iperf3(time: 2s, packet: 1000B)
+    | server | client | --client 10.0.0.1 --reverse --udp --bitrate 972000 --length 972 --time 2
+cca = reno  start = 1s  stop = 3s  workload = iperf3
+    | server | client | --client 10.0.0.1 --reverse --congestion reno --length 4096 --time 0
+"""
+
+
+@pytest.mark.parametrize(("flow", "listens", "asks", "arguments"), rows(COMMANDS))
+def test_commands(flow: str, listens: str, asks: str, arguments: str) -> None:
+    made = expand(compiled(f"flow a {{ {flow} }}"))
     both = "--version4 --port 5001 --interval 0.1 --json"
-    made = expand(cell)
     (listening,), (asking,) = made["servers"], made["clients"]
     assert (listening["node"], " ".join(listening["description"]["command"])) == (
-        server[0],
-        f"iperf3 {server[1]} {both}",
+        listens,
+        f"iperf3 --server --one-off {both}",
     )
     assert (asking["node"], " ".join(asking["description"]["command"])) == (
-        client[0],
-        f"iperf3 {client[1]} --connect-timeout 30000 {both}",
+        asks,
+        f"iperf3 {arguments} --connect-timeout 30000 {both}",
     )
 
 
@@ -169,8 +136,7 @@ experiment e {
   measure = [goodput]
 }
 """
-    made, _ = dsl.load(dsl.Source("e.fexp", text))
-    assert made is not None
+    made = experiment_of(text)
     assert codes(made) == ["iperf3-over-pep"]
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from specs import compilation_of, experiment_of
 
 from fairc.compiler import Plan, compile, emit
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets import jobs, kubernetes, slurm
-from fairc.dsl import CompileError, Source, load
+from fairc.dsl import CompileError
 from fairc.runtime.vm import exchange, recipe
 
 ROOT = Path(__file__).parents[2]
@@ -47,8 +48,7 @@ SBATCH = {
 def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example `quickstart`, compiled for both targets."""
     file = ROOT / "examples/quickstart.fexp"
-    loaded, _ = load(Source(file.name, file.read_text()))
-    assert loaded is not None
+    loaded = experiment_of(file.read_text(), file.name)
     folder = tmp_path_factory.mktemp("emitted") / "out"
     emit(compile(loaded), folder, ["kubernetes", "slurm"])
     return folder
@@ -246,9 +246,7 @@ def test_code_is_allowed_where_cells_have_it(tmp_path: Path) -> None:
     run.
     """
     file = ROOT / "examples/quickstart.fexp"
-    loaded, _ = load(Source(file.name, file.read_text()))
-    assert loaded is not None
-    compilation = compile(loaded)
+    compilation = compilation_of(file.read_text(), file.name)
     estimate = Estimate(engine="uml")
     for cell in compilation.cells():
         estimate.add(cell)

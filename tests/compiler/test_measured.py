@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 from specs import compilation_of
+from tables import rows
 
 from fairc.dsl import CompileError
 
@@ -35,82 +36,42 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("flows", "measure", "said"),
-    [
-        (BULK, "goodput, qoe", [("qoe", "no flow plays a video, so `qoe` has no values")]),
-        (
-            BULK,
-            "fairness",
-            [("fairness", "no flow competes with another flow, so `fairness` has no values")],
-        ),
-        (
-            BULK,
-            "fct",
-            [("fct", "no flow moves a file or answers requests, so `fct` has no values")],
-        ),
-        (BULK + FILE, "fct, fairness, cwnd", []),
-        (BULK, "marks", [("marks", "no flow asks for ECN, so `marks` has no values")]),
-        (BULK.replace("cca =", "ecn = on  cca ="), "marks", []),
-        (
-            BULK.replace("cubic", "bbr"),
-            "state",
-            [
-                (
-                    "state",
-                    (
-                        "no flow has a CCA over QUIC, or `bbr` on your own kernel, so `state` has no"
-                        " values"
-                    ),
-                )
-            ],
-        ),
-        (BULK + FILE, "share(a)", []),
-        (
-            BULK,
-            "share(a)",
-            [("share(a)", "no flow competes with another flow, so `share` is 1")],
-        ),
-        (
-            BULK + FILE,
-            "fct(a)",
-            [
-                (
-                    "fct(a)",
-                    "no flow among `a` moves a file or answers requests, so `fct` has no values",
-                )
-            ],
-        ),
-        (SWEPT, "fct", []),
-        (BULK, "datagrams", [("datagrams", "no flow runs over UDP, so `datagrams` has no values")]),
-        (UDP, "datagrams, throughput", []),
-        (
-            BULK,
-            "goodput.group, goodput.subflow",
-            [
-                (
-                    "goodput.group",
-                    "`goodput.group` and `goodput.subflow` have no value in any configuration",
-                )
-            ],
-        ),
-        (BULK + TWO, "goodput(a), goodput.group", []),
-        (
-            BULK + TWO,
-            "fairness.F",
-            [("fairness.F", "`fairness.F` has no value in any configuration")],
-        ),
-        (BULK + TWO, "fairness, fairness.jain_slots", []),
-        (TWO, "fairness.F", []),
-        (
-            TWO,
-            "policing.level",
-            [("policing.level", "`policing.level` has no value in any configuration")],
-        ),
-    ],
-)
-def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
-    assert warned(flows, measure) == said
+FLOWS = {
+    "bulk": BULK,
+    "file": FILE,
+    "two": TWO,
+    "udp": UDP,
+    "swept": SWEPT,
+    "bbr": BULK.replace("cubic", "bbr"),
+    "ecn": BULK.replace("cca =", "ecn = on  cca ="),
+}
+WARNED = """
+bulk      | goodput, qoe              | qoe      | no flow plays a video, so `qoe` has no values
+bulk      | fairness                  | fairness | no flow competes with another flow, so `fairness` has no values
+bulk      | fct                       | fct      | no flow moves a file or answers requests, so `fct` has no values
+bulk file | fct, fairness, cwnd       |          |
+bulk      | marks                     | marks    | no flow asks for ECN, so `marks` has no values
+ecn       | marks                     |          |
+bbr       | state                     | state    | no flow has a CCA over QUIC, or `bbr` on your own kernel, so `state` has no values
+bulk file | share(a)                  |          |
+bulk      | share(a)                  | share(a) | no flow competes with another flow, so `share` is 1
+bulk file | fct(a)                    | fct(a)   | no flow among `a` moves a file or answers requests, so `fct` has no values
+swept     | fct                       |          |
+bulk      | datagrams                 | datagrams | no flow runs over UDP, so `datagrams` has no values
+udp       | datagrams, throughput     |          |
+bulk      | goodput.group, goodput.subflow | goodput.group | `goodput.group` and `goodput.subflow` have no value in any configuration
+bulk two  | goodput(a), goodput.group |          |
+bulk two  | fairness.F                | fairness.F | `fairness.F` has no value in any configuration
+bulk two  | fairness, fairness.jain_slots |      |
+two       | fairness.F                |          |
+two       | policing.level            | policing.level | `policing.level` has no value in any configuration
+"""
+
+
+@pytest.mark.parametrize(("flows", "measure", "place", "message"), rows(WARNED))
+def test_nothing_to_measure(flows: str, measure: str, place: str, message: str) -> None:
+    said = warned("".join(FLOWS[name] for name in flows.split()), measure)
+    assert said == ([(place, message)] if place else [])
 
 
 @pytest.mark.parametrize(

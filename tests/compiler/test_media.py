@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from specs import compilation_of, only_cell_of
+from specs import compilation_of, experiment_of, only_cell_of
 
 from fairc.cell.model import Cell
-from fairc.dsl import Source, load, read
+from fairc.dsl import load, read
 from fairc.mechanisms.workloads.media.cell import MediaWorkload
 
 SPEC = """fexp 1
@@ -96,8 +96,7 @@ def test_repetitions_draw_their_own_frames() -> None:
     ],
 )
 def test_only_frames_of_the_model_are_drawn(media: str, drawn: bool) -> None:
-    experiment, _ = load(Source("e.fexp", SPEC.format(over="over = udp", media=media)))
-    assert experiment is not None
+    experiment = experiment_of(SPEC.format(over="over = udp", media=media))
     (configuration,) = experiment.configurations()
     (flow,) = configuration.scenario.flows
     assert flow.workload.is_drawn is drawn

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from documents import red_weight
-from specs import compilation_of
+from specs import compilation_of, only_cell_of
 
 from fairc import dsl
 from fairc.cell.expansion import expand, mac_address
@@ -237,9 +237,7 @@ def test_a_file_behind_a_token_bucket_is_estimated_at_its_rate(
       flow b {{ cca = cubic  workload = file(1kB)  start = 0s }}
       measure = [goodput]
     }}"""
-    experiment, found = dsl.load(dsl.Source("file.fexp", text))
-    assert experiment is not None, [d.message for d in found]
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text)
     frames = 10_000_000 / 1448
     expected = frames * 1514 * 8 / (limit or 100_000_000)
     assert length(cell) == pytest.approx(expected, rel=0.01)

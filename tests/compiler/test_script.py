@@ -19,13 +19,11 @@ from documents import constants
 from specs import compilation_of, only_cell_of
 
 from fairc.cell.expansion import mac_address
-from fairc.compiler import Cell, compile, plan
+from fairc.compiler import Cell, plan
 from fairc.compiler.plan import cell_json
 from fairc.compiler.targets import containers, mininet, runner
 from fairc.compiler.targets.mininet import render
 from fairc.compiler.targets.rendering import comment
-from fairc.dsl import load
-from fairc.dsl.core.source import Source
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +50,7 @@ WRITERS: dict[str, Callable[[Cell], str]] = {
 def compiled(name: str) -> list[Cell]:
     """Compile a file under its bare name, so that golden files hold no path."""
     path = SPECS[name]
-    loaded, diagnostics = load(Source(path.name, path.read_text()))
-    assert loaded is not None, [d.message for d in diagnostics]
-    return list(compile(loaded).cells())
+    return list(compilation_of(path.read_text(), path.name).cells())
 
 
 POLICED = """

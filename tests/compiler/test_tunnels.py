@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from specs import only_cell_of
+from tables import rows
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
@@ -131,28 +132,20 @@ experiment t {
     assert without.tunnels == () and '"tunnels"' not in cell_json(without)
 
 
-@pytest.mark.parametrize(
-    ("body", "flows", "expected"),
-    [
-        ("tunnel t { from = a  to = d  header = 19B }", "", "out-of-range"),
-        ("tunnel t { from = a  to = a  header = 20B }", "", "self-link"),
-        ("tunnel t { from = server  to = d  header = 20B }", "", "wrong-type"),
-        ("tunnel t { from = a  to = e  header = 20B }", "", "unknown-node"),
-        ("tunnel t { from = a  to = d }", "", "missing-key"),
-        ("tunnel t { from = a  to = d  header = 60B  mtu = 1441B }", "", "tunnel-above-mtu"),
-        ("tunnel t { from = a  to = d  header = 925B }", "", "tunnel-above-mtu"),
-        (
-            "tunnel t { from = a  to = b  header = 20B } tunnel t { from = b  to = c  header = 20B }",
-            "",
-            "duplicate-name",
-        ),
-        (
-            "tunnel t { from = a  to = d  header = 60B }",
-            "flow f { over = udp  workload = onoff(rate: 1Mbit/s, on: 1s, off: 1s, packet: 1441B) }",
-            "packet-above-mtu",
-        ),
-    ],
-)
+REFUSED = """
+tunnel t { from = a  to = d  header = 19B } |  | out-of-range
+tunnel t { from = a  to = a  header = 20B } |  | self-link
+tunnel t { from = server  to = d  header = 20B } |  | wrong-type
+tunnel t { from = a  to = e  header = 20B } |  | unknown-node
+tunnel t { from = a  to = d } |  | missing-key
+tunnel t { from = a  to = d  header = 60B  mtu = 1441B } |  | tunnel-above-mtu
+tunnel t { from = a  to = d  header = 925B } |  | tunnel-above-mtu
+tunnel t { from = a  to = b  header = 20B } tunnel t { from = b  to = c  header = 20B } |  | duplicate-name
+tunnel t { from = a  to = d  header = 60B } | flow f { over = udp  workload = onoff(rate: 1Mbit/s, on: 1s, off: 1s, packet: 1441B) } | packet-above-mtu
+"""
+
+
+@pytest.mark.parametrize(("body", "flows", "expected"), rows(REFUSED))
 def test_what_cannot_be_is_refused(body: str, flows: str, expected: str) -> None:
     text = spec(CHAIN + body, flows) if flows else spec(CHAIN + body)
     assert set(codes(text)) == {expected}

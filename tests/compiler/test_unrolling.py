@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from specs import compilation_of, only_cell_of
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.plan import Change, Interface
 from fairc.dsl.core.diagnostics import CompileError
 
@@ -30,9 +30,7 @@ def cells_of(link: str, extra: str = "duration = 30s", sweep: str = "") -> list[
       measure = [goodput]
     }}
     """
-    experiment, found = dsl.load(dsl.Source("file.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    return list(compile(experiment).cells())
+    return list(compilation_of(text).cells())
 
 
 def ends(cell: Cell) -> tuple[Interface, Interface]:
@@ -164,9 +162,7 @@ def test_one_statement_draws_once_for_both_ways() -> None:
       measure = [goodput]
     }
     """
-    experiment, found = dsl.load(dsl.Source("file.fexp", text))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(text)
     hops = [node for node in cell.nodes if node.kind == "hop"]
     drawn = [
         [[c.impairment.delay_ns for c in end.changes if c.impairment] for end in hop.interfaces]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from specs import experiment_of
 
 from fairc.compiler.plan import Claim
 from fairc.dsl import Source, checker, load
@@ -315,8 +316,7 @@ experiment e {
 
 def units_of_each(holds: str, more: str = "") -> list[tuple[str, ...]]:
     text = EACH % f'claim "x" {{ {more} holds = {holds} }}'
-    experiment, found = load(Source("f.fexp", text))
-    assert experiment is not None, [d.message for d in found]
+    experiment = experiment_of(text)
     (made,) = experiment.claims
     return [(u.terms[0].cells[0], *(t.flow for t in u.terms)) for u in made.units]
 
@@ -338,10 +338,7 @@ def test_a_trend_of_flows_with_an_index_is_one_for_each_with_several_values() ->
 
 
 def test_a_claim_about_each_flow_says_which() -> None:
-    experiment, _ = load(
-        Source("f.fexp", EACH % 'claim "x" { holds = median(goodput(f)) > 1kbit/s }')
-    )
-    assert experiment is not None
+    experiment = experiment_of(EACH % 'claim "x" { holds = median(goodput(f)) > 1kbit/s }')
     (made,) = experiment.claims
     assert distinct_flows(made.units) == ("f[1]", "f[1]", "f[2]")
     assert distinct_flows(made.units[:2]) == ("", "")

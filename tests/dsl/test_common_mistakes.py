@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from specs import compilation_of, only_cell_of
 
-from fairc.compiler import compile
 from fairc.dsl import Source, load
 
 TOPOLOGY = "bottleneck(rate: 1Mbit/s, rtt: 50ms)"
@@ -174,9 +174,7 @@ def test_flows_of_a_dumbbell_have_hosts_of_their_own() -> None:
         "dumbbell(rate: 1Mbit/s, rtt: 50ms)",
         more=f"flow up {{ from = client  to = server  cca = bbr  ecn = accurate  workload = {WORKLOAD} }}",
     )
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    (cell,) = compile(made).cells()
+    cell = only_cell_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n")
     assert {n.name for n in cell.nodes if n.kind == "host"} == {
         *("a-client", "a-server", "up-client", "up-server"),
     }
@@ -191,9 +189,7 @@ def test_flows_of_a_dumbbell_have_hosts_of_their_own() -> None:
 def test_users_of_a_dumbbell_are_still_users() -> None:
     more = f"users u {{ count = 2 }}\nflow b {{ users = u  cca = cubic  workload = {WORKLOAD} }}"
     text = of("dumbbell(rate: 1Mbit/s, rtt: 50ms)", more=more)
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    (cell,) = compile(made).cells()
+    cell = only_cell_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n")
     hosts = sorted(node.name for node in cell.nodes if node.kind == "host")
     assert hosts == ["a-client", "a-server", "u-1", "u-1-server", "u-2", "u-2-server"]
 
@@ -213,9 +209,7 @@ def test_a_node_keeps_its_name_where_a_swept_name_is_the_same() -> None:
         f"{OWN} sweep {{ c1 = [cubic, bbr] }} flow a {{ from = s1  to = c1  cca = c1  workload ="
         f" {WORKLOAD} }}"
     )
-    made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
-    assert made is not None, [d.message for d in found]
-    cells = list(compile(made).cells())
+    cells = list(compilation_of(f"fexp 1\nexperiment e {{\n{text}\n}}\n").cells())
     assert [(c.flows[0].client, c.flows[0].cca) for c in cells] == [("c1", "cubic"), ("c1", "bbr")]
 
 

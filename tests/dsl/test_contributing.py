@@ -39,6 +39,15 @@ experiment toys {
   report { numbers() }
 }
 """
+LINKED = """fexp 1
+experiment linked {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with { link left -> right { %s } }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput, loss_rate]
+}
+"""
+HEADER = '"""A toy."""\n\nfrom __future__ import annotations\n\n'
 
 
 @dataclass(frozen=True)
@@ -54,11 +63,7 @@ class Toy:
     edits: Mapping[str, tuple[tuple[str, str], ...]]
 
 
-QUEUE = '''"""Declaration and lowering of `hhf`."""
-
-from __future__ import annotations
-
-from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
+QUEUE = """from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
 
 from .cell import Hhf
 
@@ -78,12 +83,8 @@ DECLARATION = Discipline(
     probes={"hhf": "limit 10"},
     modules=("sch_hhf",),
 )
-'''
-QUEUE_PART = '''"""What the plan and `tc` have of `hhf`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""
+QUEUE_PART = '''from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.queues import QUEUE_KINDS, InPackets
@@ -100,11 +101,7 @@ class Hhf(InPackets):
         """Return the arguments of tc."""
         return f"limit {self.limit_packets}"
 '''
-METRIC = '''"""Megabytes that a flow's client received."""
-
-from __future__ import annotations
-
-import numpy as np
+METRIC = '''import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
@@ -126,11 +123,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
 
 METRIC = Metric("volume", (VOLUME,), compute)
 '''
-FIGURE = '''"""The figure `numbers`: every value in a row."""
-
-from __future__ import annotations
-
-from fairc.compiler.plan import FigureRequest
+FIGURE = '''from fairc.compiler.plan import FigureRequest
 
 from fairc.runtime.report.sheet import Sheet
 
@@ -154,16 +147,12 @@ topology short(
   link server -- client { rate = 2Mbit/s  delay = rtt / 2 }
 }
 """
-LOSS = '''"""`rare`: a loss probability in packets per loss."""
-
-from __future__ import annotations
-
-from fractions import Fraction
+LOSS = """from fractions import Fraction
 
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_COUNT
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 EVERY = Parameter("every", A_COUNT, "packets per loss", required=True)
 RARE = LossModel(
@@ -172,12 +161,8 @@ RARE = LossModel(
     parameters=(EVERY,),
     build=lambda use: Loss(use.span, own=Fraction(1, int(use[EVERY].number))),
 )
-'''
-WORKLOAD = '''"""Declaration of `parcel`."""
-
-from __future__ import annotations
-
-from fairc.dsl.model import Workload
+"""
+WORKLOAD = """from fairc.dsl.model import Workload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
 
 from .cell import Parcel
@@ -185,12 +170,8 @@ from .cell import Parcel
 DECLARATION = WorkloadEntry(
     name="parcel", summary="50 kB", parameters=(), build=lambda use: Workload(Parcel())
 )
-'''
-WORKLOAD_PART = '''"""The part of a plan that is `parcel`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""
+WORKLOAD_PART = """from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairc.cell.workloads import WORKLOAD_KINDS, Workload
@@ -207,12 +188,8 @@ class Parcel(Workload):
 
     def total_bytes(self, connections: int) -> int:
         return 50_000 * connections
-'''
-DEVICE = '''"""Declaration of `sieve`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""
+DEVICE = '''from dataclasses import dataclass
 
 from fairc.dsl.core.entries import Entries, Entry, Parameter
 from fairc.dsl.core.kinds import AnyName
@@ -251,11 +228,7 @@ DECLARATION = DeviceEntry(
     is_done="sieved",
 )
 '''
-DEVICE_LOWERING = '''"""`sieve` as a part of the plan."""
-
-from __future__ import annotations
-
-from typing import Any
+DEVICE_LOWERING = '''from typing import Any
 
 from .cell import Sieve
 
@@ -265,11 +238,7 @@ def lower(device: Any, egress: Any, wiring: Any, *_: object) -> Sieve:
     ingress = wiring.other(egress).name
     return Sieve(name=device.name, node=egress.node, ingress=ingress, egress=egress.name)
 '''
-DEVICE_PART = '''"""The part of a plan that is `sieve`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+DEVICE_PART = '''from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.devices import DEVICE_KINDS, FrontDevice
@@ -287,19 +256,7 @@ class Sieve(FrontDevice):
         """The action of tc."""
         return "police rate 9000000bit burst 90000 mtu 65535 overhead 14 conform-exceed drop/ok"
 '''
-SIEVED = """fexp 1
-experiment sieved {
-  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with { link left -> right { sieve = wide } }
-  flow f { cca = reno  workload = bulk }
-  duration = 3s
-  measure = [goodput]
-}
-"""
-LINK = '''"""Declaration of `patient`: losses are made good at once."""
-
-from __future__ import annotations
-
-from typing import Any
+LINK = """from typing import Any
 
 from fairc.cell.medium import Repair
 from fairc.dsl.core.entries import Parameter
@@ -322,12 +279,8 @@ DECLARATION = LinkMechanism(
     features=(),
     required=lambda medium, repair: iter(()),
 )
-'''
-LINK_PART = '''"""The part of a plan that is `patient`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""
+LINK_PART = """from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from fairc.cell.batch import duration
@@ -350,22 +303,8 @@ class Patient(Repair):
 
     def words(self, limit_packets: int, delay_ns: int, loss: float, seed: int | None) -> str:
         return f"netem limit {limit_packets} delay {duration(delay_ns)} seed {seed or 1}"
-'''
-REPAIRED = """fexp 1
-experiment repaired {
-  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with {
-    link left -> right { loss = 5%  patient = on }
-  }
-  flow f { cca = reno  workload = bulk }
-  duration = 3s
-  measure = [goodput, loss_rate]
-}
 """
-EFFECT = '''"""Declaration of `garble`: a tenth of the packets is damaged."""
-
-from __future__ import annotations
-
-from fairc.dsl.core.entries import Parameter
+EFFECT = """from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_SWITCH
 from fairc.dsl.model import Misplaced
 from fairc.mechanisms.effects.effect import EffectEntry
@@ -379,12 +318,8 @@ DECLARATION = EffectEntry(
     beside_copies="each copy would be damaged for itself",
     tunnelled=Misplaced("garble-in-tunnel", "put `garble` elsewhere"),
 )
-'''
-EFFECT_PART = '''"""The part of a plan that is `garble`."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""
+EFFECT_PART = """from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.effects import EFFECT_KINDS, Effect
@@ -403,20 +338,8 @@ class Garble(Effect):
     @property
     def words(self) -> str:
         return "corrupt 10%"
-'''
-GARBLED = """fexp 1
-experiment garbled {
-  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms) with { link left -> right { garble = on } }
-  flow f { cca = reno  workload = bulk }
-  duration = 3s
-  measure = [goodput, loss_rate]
-}
 """
-ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
-
-from __future__ import annotations
-
-from .uml import UmlEngine
+ENGINE = '''from .uml import UmlEngine
 
 
 class CopiedEngine(UmlEngine):
@@ -424,35 +347,22 @@ class CopiedEngine(UmlEngine):
 
     name = "copied"
 '''
-COMMAND = '''"""`fairc hail`: say hail."""
-
-from __future__ import annotations
-
-from . import console
+COMMAND = '''from . import console
 
 
 def hail() -> None:
     """Say hail."""
     console.result("hail")
 '''
-COMMAND_LINE = '''"""The command line of `fairc hail`."""
-
-from __future__ import annotations
-
-import click
-
-from fairc.cli.options import Command
-
-
-@click.command(cls=Command)
+COMMAND_LINE = '''@fairc.command()
 def hail() -> None:
     """Say hail."""
+
+
+@fairc.command()
+def lsp() -> None:
 '''
-TARGET = '''"""Target `names`: the names of the cells, a line each."""
-
-from __future__ import annotations
-
-from pathlib import Path
+TARGET = '''from pathlib import Path
 
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
@@ -469,7 +379,7 @@ TOYS = {
     "queue": Toy(
         "hhf",
         {
-            "mechanisms/queues/NAME/__init__.py": '"""`hhf`: heavy-hitter filter."""\n',
+            "mechanisms/queues/NAME/__init__.py": "",
             "mechanisms/queues/NAME/declaration.py": QUEUE,
             "mechanisms/queues/NAME/cell.py": QUEUE_PART,
         },
@@ -522,7 +432,7 @@ TOYS = {
     "workload": Toy(
         "parcel",
         {
-            "mechanisms/workloads/NAME/__init__.py": '"""`parcel`: a file of 50 kB."""\n',
+            "mechanisms/workloads/NAME/__init__.py": "",
             "mechanisms/workloads/NAME/declaration.py": WORKLOAD,
             "mechanisms/workloads/NAME/cell.py": WORKLOAD_PART,
         },
@@ -535,7 +445,7 @@ TOYS = {
     "device in front of a queue": Toy(
         "sieve",
         {
-            "mechanisms/devices/NAME/__init__.py": '"""`sieve`: it lets all through."""\n',
+            "mechanisms/devices/NAME/__init__.py": "",
             "mechanisms/devices/NAME/declaration.py": DEVICE,
             "mechanisms/devices/NAME/lowering.py": DEVICE_LOWERING,
             "mechanisms/devices/NAME/cell.py": DEVICE_PART,
@@ -549,7 +459,7 @@ TOYS = {
     "medium or repair of links": Toy(
         "patient",
         {
-            "mechanisms/links/NAME/__init__.py": '"""`patient`: losses are made good."""\n',
+            "mechanisms/links/NAME/__init__.py": "",
             "mechanisms/links/NAME/declaration.py": LINK,
             "mechanisms/links/NAME/cell.py": LINK_PART,
         },
@@ -558,7 +468,7 @@ TOYS = {
     "effect of links": Toy(
         "garble",
         {
-            "mechanisms/effects/NAME/__init__.py": '"""`garble`: a tenth is damaged."""\n',
+            "mechanisms/effects/NAME/__init__.py": "",
             "mechanisms/effects/NAME/declaration.py": EFFECT,
             "mechanisms/effects/NAME/cell.py": EFFECT_PART,
         },
@@ -587,8 +497,8 @@ TOYS = {
     ),
     "command": Toy(
         "hail",
-        {"fairc/cli/NAME.py": COMMAND, "fairc/cli/commands/NAME.py": COMMAND_LINE},
-        {},
+        {"fairc/cli/NAME.py": COMMAND},
+        {"fairc/cli/commands.py": (("@fairc.command()\ndef lsp() -> None:\n", COMMAND_LINE),)},
     ),
     "target": Toy(
         "names",
@@ -641,7 +551,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place = copy / path.replace("NAME", toy.name)
             assert not place.exists()
             place.parent.mkdir(exist_ok=True)
-            place.write_text(text)
+            place.write_text(HEADER + text if path.endswith(".py") else text)
         for path, edits in toy.edits.items():
             text = (copy / path).read_text()
             for old, new in edits:
@@ -689,28 +599,19 @@ def test_a_copy_with_a_new_engine_runs_on_it(fairc: Callable[..., str]) -> None:
 
 
 @pytest.mark.full
-def test_a_copy_with_a_new_device_runs_it(fairc: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "sieved.fexp").write_text(SIEVED)
-    assert "1 valid" in (said := fairc("run", "sieved.fexp", "-o", "run", "--engine", "uml")), said
-    assert '"kind":"sieve"' in (tmp_path / "run/cells.jsonl").read_text()
-
-
-@pytest.mark.full
-def test_a_copy_with_a_new_repair_of_links_runs_it(
-    fairc: Callable[..., str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("link", "kind", "reported"),
+    [
+        ("sieve = wide", "sieve", ""),
+        ("loss = 5%  patient = on", "patient", ""),
+        ("garble = on", "garble", "damaged packets"),
+    ],
+)
+def test_a_copy_with_new_keys_of_links_runs_them(
+    fairc: Callable[..., str], tmp_path: Path, link: str, kind: str, reported: str
 ) -> None:
-    (tmp_path / "repaired.fexp").write_text(REPAIRED)
-    said = fairc("run", "repaired.fexp", "-o", "run", "--engine", "uml")
-    assert "1 valid" in said, said
-    assert '"kind":"patient"' in (tmp_path / "run/cells.jsonl").read_text()
-
-
-@pytest.mark.full
-def test_a_copy_with_a_new_effect_of_links_runs_it(
-    fairc: Callable[..., str], tmp_path: Path
-) -> None:
-    (tmp_path / "garbled.fexp").write_text(GARBLED)
-    said = fairc("run", "garbled.fexp", "-o", "run", "--engine", "uml")
-    assert "1 valid" in said, said
-    assert '"kind":"garble"' in (tmp_path / "run/cells.jsonl").read_text()
-    assert "damaged packets" in (tmp_path / "run/report.html").read_text()
+    """A device, a repair and an effect."""
+    (tmp_path / "link.fexp").write_text(LINKED % link)
+    assert "1 valid" in (said := fairc("run", "link.fexp", "-o", "run", "--engine", "uml")), said
+    assert f'"kind":"{kind}"' in (tmp_path / "run/cells.jsonl").read_text()
+    assert reported in (tmp_path / "run/report.html").read_text()

@@ -89,6 +89,7 @@ def in_a_process(words: str, folder: Path) -> str:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_diagnostic(file: Path, update: bool, tmp_path: Path, called: Called) -> None:
     page = file.read_text(encoding="utf-8")
+    assert page.startswith(f"# {file.stem}\n\n")
     matches = list(BLOCK.finditer(page))
     assert page.count("```fexp") == len(matches) > 0, "a spec goes with its diagnostics"
     for number, match in enumerate(matches):
@@ -105,12 +106,6 @@ def test_diagnostic(file: Path, update: bool, tmp_path: Path, called: Called) ->
             assert got == match["expected"]
     if update:
         file.write_text(page, encoding="utf-8")
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_page_is_about_its_code(file: Path) -> None:
-    page = file.read_text(encoding="utf-8")
-    assert page.startswith(f"# {file.stem}\n\n")
     assert file.stem in re.findall(r"^(?:error|warning)\[(.*?)\]", page, re.MULTILINE)
 
 

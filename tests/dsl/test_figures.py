@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from specs import compilation_of, experiment_of
 
 from fairc.compiler import compile
 from fairc.compiler.plan import FigureRequest, Plan
@@ -33,9 +34,7 @@ TAIL = """
 
 
 def plan_of(report: str) -> Plan:
-    experiment, diagnostics = load(Source("e.fexp", f"{HEAD}  report {{ {report} }}{TAIL}"))
-    assert experiment is not None, render_full(diagnostics)
-    return compile(experiment).plan
+    return compilation_of(f"{HEAD}  report {{ {report} }}{TAIL}").plan
 
 
 def figure(report: str) -> FigureRequest:
@@ -91,8 +90,7 @@ def test_an_expression_has_a_value_for_each_configuration_that_its_statistics_sh
     assert {unit.contrast.shift for unit in shown.units} == {-1.0}
     named = f"fexp 1 let gain = {GAIN} " + HEAD.replace("fexp 1", "")
     text = f"{named} report {{ line(gain, x: latency, where: size == 3kB and m == 1) }}{TAIL}"
-    experiment, found = load(Source("e.fexp", text))
-    assert experiment is not None, render_full(found)
+    experiment = experiment_of(text)
     (other,) = experiment.figures
     assert other.expression is not None
     assert (other.expression.name, other.expression.text) == ("gain", GAIN)
@@ -141,9 +139,7 @@ experiment e {
 def test_a_figure_of_two_metrics(
     report: str, shown: tuple[str, str], second: tuple[str, str] | None, options: dict[str, Any]
 ) -> None:
-    experiment, found = load(Source("e.fexp", PAIRS.replace("FIGURE", report)))
-    assert experiment is not None, render_full(found)
-    plan = compile(experiment).plan
+    plan = compilation_of(PAIRS.replace("FIGURE", report)).plan
     (made,) = plan.figures
     assert (made.metric, made.flow) == shown
     assert (made.second and (made.second.metric, made.second.flow)) == second
@@ -176,8 +172,7 @@ def test_a_figure_may_be_of_all_flows_of_an_index_or_of_one() -> None:
     indexed = PAIRS.replace("flow c { ", "flow c[i] for i in 1..2 { ")
     for flow in ("c", "c[2]"):
         text = indexed.replace("FIGURE", f"line(goodput({flow}), x: time, by: flow)")
-        experiment, found = load(Source("e.fexp", text))
-        assert experiment is not None, render_full(found)
+        experiment = experiment_of(text)
         assert experiment.figures[0].flow == flow
 
 
@@ -189,8 +184,7 @@ def test_a_condition_chooses_flows_by_every_name_that_they_have() -> None:
         ("not flow == c and flow != b", {"a"}),
     ):
         figure = f"line(goodput, x: time, by: flow, where: {condition})"
-        experiment, found = load(Source("e.fexp", indexed.replace("FIGURE", figure)))
-        assert experiment is not None, render_full(found)
+        experiment = experiment_of(indexed.replace("FIGURE", figure))
         where = experiment.figures[0].where
         assert where is not None and where.names == ("flow",)
         assert {flow for (flow,) in where.rows} == flows
@@ -201,8 +195,7 @@ def test_a_figure_within_cells_has_a_window(figure: str) -> None:
     """It is drawn from what the request of the window has, also where `measure` has it."""
     for measure in ("goodput", "goodput, rtt", "goodput, rtt(a, from: 5s)"):
         tail = TAIL.replace("[goodput, fairness]", f"[{measure}]")
-        experiment, found = load(Source("e.fexp", f"{HEAD}  report {{ {figure} }}{tail}"))
-        assert experiment is not None, render_full(found)
+        experiment = experiment_of(f"{HEAD}  report {{ {figure} }}{tail}")
         (drawn,) = [r for r in experiment.requests.implied if r.is_drawn]
         assert drawn.label == "rtt(from: 5s)" and drawn.window is not None
         assert experiment.figures[0].metric == "rtt(from: 5s)"
@@ -382,7 +375,6 @@ def test_what_cannot_be_drawn_of_loads_is_refused(report: str, code: str) -> Non
 )
 def test_a_figure_may_name_a_flow_that_measure_leaves_out(figure: str) -> None:
     tail = TAIL.replace("[goodput, fairness]", "[goodput(a), rtt(a)]")
-    experiment, found = load(Source("e.fexp", f"{HEAD}  report {{ {figure} }}{tail}"))
-    assert experiment is not None, render_full(found)
+    experiment = experiment_of(f"{HEAD}  report {{ {figure} }}{tail}")
     assert experiment.figures[0].flow == "b"
     assert [r.sessions for r in experiment.requests.implied] == [("b",)]

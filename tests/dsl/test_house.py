@@ -61,6 +61,23 @@ def test_no_other_class_repeats_the_fields_of_a_flow() -> None:
     assert sorted(found) == ["cell/model.py: Flow", *checked]
 
 
+def test_the_docstring_of_a_package_lists_its_modules() -> None:
+    """But where modules are words of the language, which have a list of their own."""
+    words = {"runtime/metrics", "runtime/report/figures"}
+    missing = []
+    for package in ("compiler", "dsl", "runtime", "fairc/cli", "fairc/lsp"):
+        for path in (ROOT / package).rglob("__init__.py"):
+            folder = path.parent
+            if str(folder.relative_to(ROOT)) in words:
+                continue
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            inside = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+            inside |= {each.parent.name for each in folder.glob("*/__init__.py")}
+            lacking = inside - set(re.findall(r"\w+", said))
+            missing += [f"{folder.relative_to(ROOT)}: {name}" for name in sorted(lacking)]
+    assert missing == []
+
+
 def test_no_object_file_names_the_folder_in_which_it_was_compiled() -> None:
     """`clang -fdebug-compilation-dir=.` leaves it out."""
     found = [*ROOT.glob("examples/**/*.o"), *ROOT.glob("tests/**/*.o")]

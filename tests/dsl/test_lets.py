@@ -104,6 +104,9 @@ def test_settings_replace_a_let_of_the_experiment(experiment: Make) -> None:
     assert configuration.scenario.network.links[2].forward.rate_bps == 3_000_000
 
 
+INNER = "topology { LETS  node server, client  link server -- client { delay = x } }"
+
+
 @pytest.mark.parametrize(
     ("statements", "code"),
     [
@@ -123,24 +126,8 @@ def test_settings_replace_a_let_of_the_experiment(experiment: Make) -> None:
             ),
             "circular",
         ),
-        (
-            (
-                (
-                    "topology { let x = 1ms  let x = 2ms  node server, client"
-                    "  link server -- client { rate = 1Mbit/s  delay = x } }"
-                ),
-            ),
-            "duplicate-let",
-        ),
-        (
-            (
-                (
-                    "topology { let x = y  let y = x  node server, client"
-                    "  link server -- client { rate = 1Mbit/s  delay = x } }"
-                ),
-            ),
-            "circular",
-        ),
+        ((INNER.replace("LETS", "let x = 1ms  let x = 2ms"),), "duplicate-let"),
+        ((INNER.replace("LETS", "let x = y  let y = x"),), "circular"),
     ],
 )
 def test_what_a_let_cannot_be(check: Check, statements: tuple[str, ...], code: str) -> None:

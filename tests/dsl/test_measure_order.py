@@ -11,8 +11,9 @@ from itertools import combinations_with_replacement
 from typing import Any, cast
 
 import pytest
+from specs import experiment_of
 
-from fairc.dsl import CompileError, Source, load
+from fairc.dsl import CompileError, Source
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.expressions import Amount
 from fairc.dsl.model.requests import MetricRequest, Window
@@ -178,8 +179,7 @@ experiment e {{
   measure = [{order.replace(";", ",")}]
 }}
 """
-        experiment, found = load(Source("file.fexp", text))
-        assert experiment is not None, [*found]
+        experiment = experiment_of(text)
         measured = experiment.requests.measure
         assert {tuple(sorted(r.shown)): tuple(sorted(r.sessions)) for r in measured} == expected
 

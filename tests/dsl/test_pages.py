@@ -340,6 +340,8 @@ def changed(name: str, value: Any) -> Any:
         ([], "none of its 0 entries is a document"),
         ([entry(f"{SITE}/p.png")], "none of its 1 entries is a document"),
         ([HTML, entry("file:///etc/passwd")], "entry 2: `file:///etc/passwd` is not a web address"),
+        ([HTML, entry("https://[::1/")], "entry 2: `https://[::1/` is not a web address"),
+        ([HTML, entry("https://a\u2100b/")], "entry 2: `https://a\u2100b/` is not a web address"),
         ([HTML, entry("C:\\page\\a.png")], "entry 2: `C:\\page\\a.png` is not a web address"),
         ([HTML, 5], "entry 2: it is not an object"),
         ([changed("response.bodySize", 2**60)], "`bodySize` is not a whole number in range"),

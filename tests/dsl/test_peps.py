@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tables import rows
 
 from fairc.dsl import Diagnostics
 from fairc.dsl.model import Configuration
@@ -51,31 +52,19 @@ def test_accesses_with_and_without_proxies_are_swept(experiment: Callable[..., A
     assert [len(c.scenario.network.proxies) for c in made.configurations()] == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("settings", "code", "place"),
-    [
-        ("gateway = gateway", "missing-key", "sat"),
-        ("terminal = terminal  gateway = nowhere", "unknown-node", "nowhere"),
-        ("terminal = terminal  gateway = server", "wrong-type", "server"),
-        ("terminal = terminal  gateway = terminal", "no-pep-link", "terminal"),
-        ("terminal = terminal  gateway = gateway  speed = 3", "unknown-key", "speed"),
-        (
-            "terminal = terminal  gateway = gateway  mode = split(cca: pcc)",
-            "impossible-pair",
-            "pcc",
-        ),
-        (
-            "terminal = terminal  gateway = gateway  mode = split(connections: 0)",
-            "out-of-range",
-            "0",
-        ),
-        (
-            "terminal = terminal  gateway = gateway  mode = split(window: 3pkt)",
-            "wrong-dimension",
-            "3pkt",
-        ),
-    ],
-)
+WRONG = """
+gateway = gateway | missing-key | sat
+terminal = terminal  gateway = nowhere | unknown-node | nowhere
+terminal = terminal  gateway = server | wrong-type | server
+terminal = terminal  gateway = terminal | no-pep-link | terminal
+terminal = terminal  gateway = gateway  speed = 3 | unknown-key | speed
+terminal = terminal  gateway = gateway  mode = split(cca: pcc) | impossible-pair | pcc
+terminal = terminal  gateway = gateway  mode = split(connections: 0) | out-of-range | 0
+terminal = terminal  gateway = gateway  mode = split(window: 3pkt) | wrong-dimension | 3pkt
+"""
+
+
+@pytest.mark.parametrize(("settings", "code", "place"), rows(WRONG))
 def test_wrong_proxies(check: Check, settings: str, code: str, place: str) -> None:
     found = check(HOME % settings)
     assert (code, place) in [(d.code, d.span.text) for d in found.errors if d.span]

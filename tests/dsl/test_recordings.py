@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from specs import compilation_of, only_cell_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.compiler.plan import Interface
 
 S = 10**9
@@ -36,9 +35,7 @@ def link(
       measure = [goodput]
     }}
     """
-    experiment, found = dsl.load(dsl.Source(str(folder / "file.fexp"), spec))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(spec, str(folder / "file.fexp"))
     nodes = {node.name: node for node in cell.nodes}
     shaped = nodes["server"].interfaces[0]
     hop = nodes.get("server-client")
@@ -139,9 +136,9 @@ def test_the_file_is_an_input_of_the_plan(tmp_path: Path) -> None:
       measure = [goodput]
     }
     """
-    experiment, found = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), spec))
-    assert experiment is not None, dsl.render_full(found)
-    assert [file.path for file in compile(experiment).plan.inputs] == ["t.csv"]
+    assert [
+        file.path for file in compilation_of(spec, str(tmp_path / "file.fexp")).plan.inputs
+    ] == ["t.csv"]
 
 
 @pytest.mark.parametrize(

@@ -79,27 +79,18 @@ def test_several_mistakes_are_all_reported() -> None:
     ) == [("syntax", 5), ("syntax", 6), ("syntax", 11)]
 
 
+A = "flow a { cca = cubic  workload = file(1MB) }"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "typo"),
     [
-        (
-            "flow a { cca = cubic  workload = file(1MB) }",
-            "flow a { cca = cubic  workload = file(1MB)",
-            7,
-        ),
-        (
-            "flow a { cca = cubic  workload = file(1MB) }",
-            "flow a { cca = cubic  workload = file(1MB) } }",
-            6,
-        ),
+        (A, A.removesuffix(" }"), 7),
+        (A, f"{A} }}", 6),
         ("flow a {", "flow a", 6),
         ("flow b {", "flow b", 8),
         ("  flow a", "  link x -- y\n  flow a", 6),
-        (
-            "  flow a",
-            "  flow c { let x = 5ms  cca = cubic  workload = bulk  stop = 9s }\n  flow a",
-            6,
-        ),
+        (A, f"flow c {{ let x = 5ms  cca = cubic  workload = bulk  stop = 9s }}\n  {A}", 6),
         ("fifo(depth))", "fifo(depth)", 6),
         ("repeat  = 6", 'title = "x\n  repeat  = 6', 11),
         ("repeat  = 6", "repeat  = \u201c6\u201d", 11),

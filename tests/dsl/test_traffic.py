@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from specs import experiment_of
+from tables import rows
 
 from fairc.cell.model import TransportOptions
 from fairc.dsl import CompileError, Diagnostics, Source, load
@@ -41,8 +43,7 @@ def check(flows: str, hosts: str = "") -> Diagnostics:
 
 def build(flows: str, hosts: str = "") -> tuple[Flow, ...]:
     """Return the flows of the only configuration."""
-    experiment, found = load(Source("t.fexp", TEXT.format(flows=flows, hosts=hosts)))
-    assert experiment is not None, [d.message for d in found]
+    experiment = experiment_of(TEXT.format(flows=flows, hosts=hosts))
     return next(experiment.configurations()).scenario.flows
 
 
@@ -90,37 +91,33 @@ def test_transport_and_cca(
     }
 
 
-@pytest.mark.parametrize(
-    ("settings", "code", "place"),
-    [
-        ("over = quic  cca = cubic(tcp_friendliness: off)", "impossible-pair", "tcp_friendliness"),
-        ("over = quic", "missing-key", "f"),
-        ("over = udp  cca = cubic  rate = 1Mbit/s", "impossible-pair", "cubic"),
-        ("over = udp", "missing-key", "f"),
-        ("over = udp  rate = 1Mbit/s  ecn = on", "impossible-pair", "on"),
-        ("over = quic  cca = reno  pacing = off", "impossible-pair", "off"),
-        ("over = quic  cca = reno  fast_open = on", "impossible-pair", "on"),
-        ("over = quic  cca = cubic(max_window: 5pkt)", "out-of-range", "cubic(max_window: 5pkt)"),
-        ("cca = cubic  window = 100B", "out-of-range", "100B"),
-        ("over = quic  cca = cubic(connections: 0)", "out-of-range", "0"),
-        ("over = quic  cca = cubic(connections: 1.5)", "out-of-range", "1.5"),
-        ("over = quic  cca = cubic(beta: 1)", "out-of-range", "1"),
-        ("over = quic  cca = cubic(max_window: 64kB)", "wrong-dimension", "64kB"),
-        ("over = quic  cca = reno(slow_start: hystart)", "unknown-word", "hystart"),
-        ("over = quic  cca = reno(slow_start: on)", "unknown-word", "on"),
-        (
-            "over = quic  cca = cubic(hystart: on, slow_start: hystartpp)",
-            "conflicting-parameters",
-            "cubic(hystart: on, slow_start: hystartpp)",
-        ),
-        ("cca = hybla(rtt0: 25)", "missing-unit", "25"),
-        ("cca = cubic(hystart: 1)", "wrong-type", "1"),
-        ("cca = cubic  initial_window = 0pkt", "out-of-range", "0pkt"),
-        ("cca = cubic  initial_window = 2.5pkt", "out-of-range", "2.5pkt"),
-        ("cca = cubic  initial_window = 10", "missing-unit", "10"),
-        ("cca = cubic  ecn = maybe", "unknown-word", "maybe"),
-    ],
-)
+WRONG_CONTROL = """
+over = quic  cca = cubic(tcp_friendliness: off) | impossible-pair | tcp_friendliness
+over = quic | missing-key | f
+over = udp  cca = cubic  rate = 1Mbit/s | impossible-pair | cubic
+over = udp | missing-key | f
+over = udp  rate = 1Mbit/s  ecn = on | impossible-pair | on
+over = quic  cca = reno  pacing = off | impossible-pair | off
+over = quic  cca = reno  fast_open = on | impossible-pair | on
+over = quic  cca = cubic(max_window: 5pkt) | out-of-range | cubic(max_window: 5pkt)
+cca = cubic  window = 100B | out-of-range | 100B
+over = quic  cca = cubic(connections: 0) | out-of-range | 0
+over = quic  cca = cubic(connections: 1.5) | out-of-range | 1.5
+over = quic  cca = cubic(beta: 1) | out-of-range | 1
+over = quic  cca = cubic(max_window: 64kB) | wrong-dimension | 64kB
+over = quic  cca = reno(slow_start: hystart) | unknown-word | hystart
+over = quic  cca = reno(slow_start: on) | unknown-word | on
+over = quic  cca = cubic(hystart: on, slow_start: hystartpp) | conflicting-parameters | cubic(hystart: on, slow_start: hystartpp)
+cca = hybla(rtt0: 25) | missing-unit | 25
+cca = cubic(hystart: 1) | wrong-type | 1
+cca = cubic  initial_window = 0pkt | out-of-range | 0pkt
+cca = cubic  initial_window = 2.5pkt | out-of-range | 2.5pkt
+cca = cubic  initial_window = 10 | missing-unit | 10
+cca = cubic  ecn = maybe | unknown-word | maybe
+"""
+
+
+@pytest.mark.parametrize(("settings", "code", "place"), rows(WRONG_CONTROL))
 def test_wrong_control(settings: str, code: str, place: str) -> None:
     found = [d for d in check(f"flow f {{ {settings}  workload = file(1MB) }}") if d.span]
     assert [(d.code, d.span.text) for d in found if d.span and d.code != "not-yet"] == [
@@ -256,41 +253,25 @@ def test_a_window_is_written_in_either_place() -> None:
     assert bulk.workload == key.workload == Bulk(BulkWorkload())
 
 
-@pytest.mark.parametrize(
-    ("flow", "code", "place"),
-    [
-        ("cca = cubic  window = 64KiB  workload = bulk(window: 9kB)", "duplicate-key", "64KiB"),
-        (
-            "over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s)",
-            "impossible-pair",
-            "video(1Mbit/s, 9s)",
-        ),
-        ("cca = cubic  workload = ping(every: 20ms)", "impossible-pair", "ping(every: 20ms)"),
-        ("over = udp  workload = ping(every: 20us)", "out-of-range", "20us"),
-        ("over = udp  workload = ping(every: 20ms, packet: 20B)", "out-of-range", "20B"),
-        ("over = udp  rate = 1Mbit/s  workload = ping(every: 20ms)", "duplicate-key", "1Mbit/s"),
-        ("over = udp  workload = ping()", "missing-argument", "ping()"),
-        (
-            "cca = cubic  workload = bulk(packet: 200B)",
-            "impossible-pair",
-            "workload = bulk(packet: 200B)",
-        ),
-        ("over = udp  workload = bulk(packet: 200B)", "missing-key", "f"),
-        (
-            "over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)",
-            "duplicate-key",
-            "1Mbit/s",
-        ),
-        ("cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s)", "out-of-range", "3s"),
-        ("cca = cubic  workload = requests(1kB, 1ns)", "out-of-range", "1ns"),
-        (
-            "cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s)",
-            "out-of-range",
-            "exponential(0s)",
-        ),
-        ("cca = cubic  workload = onoff(1Mbit/s, 1s, 1s, packet: 9001B)", "out-of-range", "9001B"),
-    ],
-)
+WRONG_WORKLOADS = """
+cca = cubic  window = 64KiB  workload = bulk(window: 9kB) | duplicate-key | 64KiB
+over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s) | impossible-pair | video(1Mbit/s, 9s)
+cca = cubic  workload = ping(every: 20ms) | impossible-pair | ping(every: 20ms)
+over = udp  workload = ping(every: 20us) | out-of-range | 20us
+over = udp  workload = ping(every: 20ms, packet: 20B) | out-of-range | 20B
+over = udp  rate = 1Mbit/s  workload = ping(every: 20ms) | duplicate-key | 1Mbit/s
+over = udp  workload = ping() | missing-argument | ping()
+cca = cubic  workload = bulk(packet: 200B) | impossible-pair | workload = bulk(packet: 200B)
+over = udp  workload = bulk(packet: 200B) | missing-key | f
+over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s) | duplicate-key | 1Mbit/s
+cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s) | out-of-range | 3s
+cca = cubic  workload = requests(1kB, 1ns) | out-of-range | 1ns
+cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s) | out-of-range | exponential(0s)
+cca = cubic  workload = onoff(1Mbit/s, 1s, 1s, packet: 9001B) | out-of-range | 9001B
+"""
+
+
+@pytest.mark.parametrize(("flow", "code", "place"), rows(WRONG_WORKLOADS))
 def test_wrong_workloads(flow: str, code: str, place: str) -> None:
     found = [d for d in check(f"flow f {{ {flow} }}") if d.span]
     assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from specs import experiment_of
 
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.expressions.evaluate import Scope, evaluate
@@ -255,8 +256,7 @@ def test_access_links_are_ten_times_as_fast_as_the_peak_of_a_trace(tmp_path: Pat
     """Five packets in the first of two bins of 100 ms: 605,600 bit/s."""
     (tmp_path / "a.trace").write_text("1\n2\n3\n4\n100\n200\n")
     text = text_of('topology = bottleneck(down: trace("a.trace"), up: 20Mbit/s, rtt: 40ms)')
-    made, _ = load(Source(str(tmp_path / "file.fexp"), text))
-    assert made is not None
+    made = experiment_of(text, str(tmp_path / "file.fexp"))
     (configuration,) = made.configurations()
     assert ways(configuration)["server", "left"].rate_bps == 200_000_000
     assert canonical_of(tmp_path, 'peak(trace("a.trace"))') == "605600bit/s"

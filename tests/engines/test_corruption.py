@@ -12,7 +12,7 @@ from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.checksums import BROKEN, UNREAD
-from fairc.runtime.validity.losses import LossCount
+from fairc.runtime.validity.expected_losses import LossCount
 
 SPEC = """fexp 1
 experiment corruption {

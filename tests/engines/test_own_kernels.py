@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fairc.cli.commands.image import image as command
+from fairc.cli.commands import image as command
 from fairc.compiler import Cell, compile, engine_choice
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl import Source, load

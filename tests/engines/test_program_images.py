@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from madeimages import docker, layer
@@ -152,8 +155,35 @@ def test_a_cell_has_two_images(there: Path) -> None:
         engine(there).identity_for(compiled(there, *flows))
 
 
-def test_what_is_no_image_is_shown_where_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / "server.tar").write_text("no tar")
+def old_sparse() -> bytes:
+    """Return a tar that ends where further headers of its sparse file would be."""
+    member = tarfile.TarInfo("x")
+    member.type = tarfile.GNUTYPE_SPARSE
+    head = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    head[482], head[148:156] = 1, b" " * 8  # isextended, checksum
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
+def test_layers_with_odd_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_roots, "cache_directory", lambda: tmp_path)
+    member, odd = tarfile.TarInfo("x"), io.BytesIO()
+    member.pax_headers = {"mtime": "inf"}
+    with tarfile.open(fileobj=odd, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(member)
+    nobody: Any = None  # no machine is started for it
+    for content in (odd.getvalue(), old_sparse()):
+        docker(tmp_path / "odd.tar", [content], [])
+        sha256 = hashlib.sha256((tmp_path / "odd.tar").read_bytes()).hexdigest()
+        with pytest.raises(
+            EngineUnavailable, match=r"`odd\.tar` cannot be used: it cannot be read"
+        ):
+            image_roots.made(nobody, nobody, sha256, tmp_path / "odd.tar", "odd.tar", print)
+
+
+@pytest.mark.parametrize("content", [b"no tar", old_sparse()])
+def test_what_is_no_image_is_shown_where_it_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "server.tar").write_bytes(content)
     one = FLOW.format(name="own", server="serve", images=', server_image: "server.tar"')
     with pytest.raises(CompileError, match=r"`server\.tar` is no image"):
         compiled(tmp_path, one)

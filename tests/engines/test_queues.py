@@ -29,7 +29,7 @@ from fairc.mechanisms.queues.sfq.cell import Sfq
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.metrics import fairness
-from fairc.runtime.validity.losses import LossCount, tails
+from fairc.runtime.validity.expected_losses import LossCount, tails
 
 SPEC = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {

@@ -249,7 +249,7 @@ def test_without_its_libraries_it_says_what_to_install(
 ) -> None:
     from click.testing import CliRunner
 
-    from fairc.cli.commands.lsp import lsp as command
+    from fairc.cli.commands import lsp as command
 
     monkeypatch.delitem(sys.modules, "fairc.lsp.server", raising=False)
     monkeypatch.setitem(sys.modules, "lsprotocol", None)

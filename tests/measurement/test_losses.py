@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import GilbertElliott
-from fairc.runtime.validity.losses import (
+from fairc.runtime.validity.expected_losses import (
     EXACT_PACKETS,
     LossCount,
     loss_distribution,

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import madeweb
 import pytest
 from madeartefacts import Made, crowded, write_lines
 from madecell import made_cell
 
 from fairc.compiler.plan import Cell, MetricRequest, Requests
-from fairc.mechanisms.devices.pep.cell import Pep
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -21,21 +21,7 @@ from fairc.runtime.validity import judge
 
 def proxies(cell: Cell, *ports: int) -> Cell:
     """Return a cell with a pair of proxies that splits the flows of these ports."""
-    pep = Pep(
-        name="sat",
-        terminal="r2",
-        gateway="r1",
-        terminal_address="10.0.4.2",
-        gateway_address="10.0.3.1",
-        port=7000,
-        ports=ports,
-        cca="cubic",
-        pool=2,
-        window_bytes=100_000,
-        rate_bps=(1_000_000, 1_000_000),
-        buffer_bytes=1_000_000,
-        source="made.fexp:9",
-    )
+    pep = replace(madeweb.PEP, name="sat", ports=ports, cca="cubic")
     return replace(cell, devices=(pep,))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fairc.mechanisms.links.radio.cell import Arq
 from fairc.mechanisms.links.radio.check import tries
-from fairc.runtime.validity.losses import LossCount
+from fairc.runtime.validity.expected_losses import LossCount
 
 WAIT_S = 0.002
 PROCESSING_S = 10e-6

@@ -41,16 +41,49 @@ def test_cells_of_other_transports_are_valid(
     assert verdict(crowded(transports=transports), tmp_path) == ("valid", "")
 
 
-def test_a_congestion_control_where_there_should_be_none(tmp_path: Path) -> None:
-    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno"))
-    found, reasons = verdict(crowded(transports=("udp", "tcp")), tmp_path, change)
-    assert (found, "flow a used reno, not none" in reasons) == ("invalid", True)
+def server_of_a(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """Return a change of every event of a flow's server."""
+    return edit_lines("a.server.ndjson", change)
 
 
-def test_no_congestion_control_where_there_should_be_one(tmp_path: Path) -> None:
-    change = edit_lines("a.server.ndjson", lambda e: e.pop("cca", None))
-    found, reasons = verdict(crowded(transports=("quic", "tcp")), tmp_path, change)
-    assert (found, "flow a used no CCA, not cubic" in reasons) == ("invalid", True)
+def processes(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """Return a change of how processes ended."""
+    return edit("cell.json", lambda d: change(d["processes"]))
+
+
+WRONG: dict[str, tuple[Transport, Callable[[Path], None], str]] = {
+    "a CCA where there should be none": (
+        *("udp", server_of_a(lambda e: e.update(cca="reno"))),
+        "flow a used reno, not none",
+    ),
+    "no CCA where there should be one": (
+        *("quic", server_of_a(lambda e: e.pop("cca", None))),
+        "flow a used no CCA, not cubic",
+    ),
+    "another CCA": (
+        *("tcp", server_of_a(lambda e: e.update(cca="reno") if "cca" in e else None)),
+        "flow a used reno, not cubic",
+    ),
+    "a process that failed": (
+        *("tcp", processes(lambda d: d.update({"a.client": 1}))),
+        "a.client ended with status 1",
+    ),
+    "a process that was killed": (
+        *("tcp", processes(lambda d: d.update({"a.client": -9}))),
+        "a.client was ended by signal 9",
+    ),
+    "a process that never ran": (
+        *("tcp", processes(lambda d: d.pop("b.server"))),
+        "b.server is not among the processes",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_makes_the_cell_invalid(tmp_path: Path, what: str) -> None:
+    transport, change, words = WRONG[what]
+    found, reasons = verdict(crowded(transports=(transport, "tcp")), tmp_path, change)
+    assert (found, words in reasons) == ("invalid", True)
 
 
 AGREED = {"initial_window_packets": 10, "ecn": False, "sack": True}
@@ -63,12 +96,7 @@ LISTENS = {"ecn": False, "parameters": {"beta": 0.7}}
     [
         ("tcp", "accepted", AGREED, ""),
         ("tcp", "accepted", AGREED | {"initial_window_packets": 1}, ""),
-        (
-            "tcp",
-            "accepted",
-            AGREED | {"initial_window_packets": 3},
-            "window in packets of 3, not 10",
-        ),
+        ("tcp", "accepted", AGREED | {"initial_window_packets": 3}, "in packets of 3, not 10"),
         ("tcp", "accepted", AGREED | {"ecn": True}, "has ECN of on, not off"),
         ("tcp", "accepted", AGREED | {"sack": False}, "has SACK of off, not on"),
         ("tcp", "accepted", AGREED | {"accurate_ecn": False}, ""),
@@ -275,10 +303,7 @@ def test_a_beginning_after_the_longest_way_to_the_server(
 @pytest.mark.parametrize(
     ("slack_ns", "words"),
     [
-        (
-            None,
-            "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on",
-        ),
+        (None, "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or"),
         (REAL_TIME_SLACK_NS, "the machine was too busy: run fewer cells at once (`--jobs`)"),
         (EMULATED_SLACK_NS, "the emulated processor was too busy: lower the rates, or use `uml`"),
         (VIRTUAL_SLACK_NS, "computing takes no time on this engine, so this is a fault of fairc"),
@@ -323,27 +348,6 @@ def test_a_cca_that_chooses_its_initial_window(tmp_path: Path, cca: str, expecte
     ) == (expected)
 
 
-def test_another_cca(tmp_path: Path) -> None:
-    change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno") if "cca" in e else None)
-    found, reasons = verdict(crowded(), tmp_path, change)
-    assert (found, "flow a used reno, not cubic" in reasons) == ("invalid", True)
-
-
-@pytest.mark.parametrize(
-    ("status", "words"), [(1, "ended with status 1"), (-9, "was ended by signal 9")]
-)
-def test_a_process_that_ended_badly(tmp_path: Path, status: int, words: str) -> None:
-    change = edit("cell.json", lambda d: d["processes"].update({"a.client": status}))
-    found, reasons = verdict(crowded(), tmp_path, change)
-    assert (found, f"a.client {words}" in reasons) == ("invalid", True)
-
-
-def test_a_process_that_never_ran(tmp_path: Path) -> None:
-    change = edit("cell.json", lambda d: d["processes"].pop("b.server"))
-    found, reasons = verdict(crowded(), tmp_path, change)
-    assert (found, "b.server is not among the processes" in reasons) == ("invalid", True)
-
-
 @pytest.mark.parametrize(
     ("why", "expected"),
     [("Connection reset by peer (os error 104)", "invalid"), ("Connection timed out", "valid")],
@@ -374,6 +378,10 @@ def test_a_connection_limited_by_its_host(
     assert ("flow b, connection 0: limited by" in reasons) == (expected == "flagged")
 
 
+SMALL = {"receive_buffer_bytes": 500_000}
+OUTGROWS = TransportOptions(cca_outgrows_receivers=True)
+
+
 @pytest.mark.parametrize(
     ("planned", "field", "words"),
     [
@@ -381,25 +389,10 @@ def test_a_connection_limited_by_its_host(
         # A SYN offers 64 KiB at most, so the first window waits for the receiver.
         ({"options": TransportOptions(initial_window_packets=50)}, "rwnd_limited_us", ""),
         # Its window grows faster than any receiver's.
-        ({"options": TransportOptions(cca_outgrows_receivers=True)}, "rwnd_limited_us", ""),
-        (
-            {
-                "options": TransportOptions(cca_outgrows_receivers=True),
-                "receive_buffer_bytes": 500_000,
-            },
-            "rwnd_limited_us",
-            "`receive_buffer = 500000B` of `hosts` is too small",
-        ),
-        (
-            {"receive_buffer_bytes": 500_000},
-            "rwnd_limited_us",
-            "`receive_buffer = 500000B` of `hosts` is too small",
-        ),
-        (
-            {"send_buffer_bytes": 500_000},
-            "sndbuf_limited_us",
-            "`send_buffer = 500000B` of `hosts` is too small",
-        ),
+        ({"options": OUTGROWS}, "rwnd_limited_us", ""),
+        (SMALL | {"options": OUTGROWS}, "rwnd_limited_us", "`receive_buffer = 500000B` of `hosts`"),
+        (SMALL, "rwnd_limited_us", "`receive_buffer = 500000B` of `hosts` is too small"),
+        ({"send_buffer_bytes": 500_000}, "sndbuf_limited_us", "`send_buffer = 500000B` of `hosts`"),
         ({}, "sndbuf_limited_us", "the file sets no buffer, so the machine's memory for sockets"),
     ],
 )

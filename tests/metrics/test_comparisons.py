@@ -22,7 +22,6 @@ from fairc.runtime.statistics.estimates import (
     quantile_ranks,
     values_needed,
 )
-from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.series import autocorrelation, kpss
 from fairc.runtime.statistics.two_samples import (
     EXACT_VALUES,
@@ -34,7 +33,7 @@ from fairc.runtime.statistics.two_samples import (
     midranks,
     welch,
 )
-from fairc.runtime.statistics.verdicts import compare
+from fairc.runtime.statistics.verdicts import compare, holm
 
 # Student, The probable error of a mean, 1908: hours of sleep gained with two drugs.
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import results
 from hypothesis import given
 from hypothesis import strategies as st
 from madeartefacts import Made, hand_made
@@ -25,8 +26,7 @@ J = [1 - 100 / (2 * 52), 0.5, 0.0, 1 - 100 / (2 * 68)]
 
 
 def values(made: Made, folder: Path, *sessions: str, **options: float | str) -> dict[str, float]:
-    request = MetricRequest(name="fmp", sessions=sessions, options=dict(options))
-    found = fmp.compute(load(made.cell, made.write(folder)), request)
+    found = results(load(made.cell, made.write(folder)), "fmp", *sessions, **options)
     return {v.metric: v.value for v in found if v.value is not None}
 
 

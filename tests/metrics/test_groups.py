@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import computed
 import numpy as np
 import pytest
 from madeartefacts import Made, crowded, hand_made, write_lines
 from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
@@ -26,14 +27,7 @@ METRIC = {metric.name: metric for metric in METRICS}
 def results(
     made: Made, folder: Path, name: str, *sessions: str, **options: float | str
 ) -> tuple[MetricValue, ...]:
-    return compute(load(made.cell, made.write(folder)), name, *sessions, **options)
-
-
-def compute(
-    measurement: Measurement, name: str, *sessions: str, **options: float | str
-) -> tuple[MetricValue, ...]:
-    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
-    return METRIC[name].compute(measurement, request)
+    return computed.results(load(made.cell, made.write(folder)), name, *sessions, **options)
 
 
 def by_name(found: tuple[MetricValue, ...]) -> dict[tuple[str, str | None], float | None]:
@@ -83,7 +77,7 @@ def test_flows_of_one_user_are_summed(tmp_path: Path) -> None:
     made.cell = replace(made.cell, flows=flows)
     measurement = load(made.cell, made.write(tmp_path))
     assert [len(user) for user in named(measurement, "all").users] == [2]
-    found = by_name(compute(measurement, "goodput"))
+    found = by_name(computed.results(measurement, "goodput"))
     assert found["goodput.user", "all"] == found["goodput.group", "all"]
 
 
@@ -104,11 +98,11 @@ def test_unfairness_by_hand(tmp_path: Path) -> None:
     made = with_users(hand_made(SHARED), "heavy", "light")
     measurement = load(made.cell, made.write(tmp_path))
     for pair in (("heavy", "light"), ("a", "b")):
-        (found,) = compute(measurement, "unfairness", *pair)
+        (found,) = computed.results(measurement, "unfairness", *pair)
         assert found.value == pytest.approx(24 / 18)
-        (inverse,) = compute(measurement, "unfairness", *reversed(pair))
+        (inverse,) = computed.results(measurement, "unfairness", *reversed(pair))
         assert inverse.value == pytest.approx(18 / 24)
-    (same,) = compute(measurement, "unfairness", "a", "a")
+    (same,) = computed.results(measurement, "unfairness", "a", "a")
     assert same.value == 1
 
 
@@ -116,7 +110,7 @@ def test_unfairness_is_of_a_user_not_of_a_group(tmp_path: Path) -> None:
     """Users a and c of one group: (a + c) / 2 over b."""
     made = with_users(hand_made("abc" + "aabc" * 30, flows=3), "many", "few", "many")
     measurement = load(made.cell, made.write(tmp_path))
-    (found,) = compute(measurement, "unfairness", "many", "few")
+    (found,) = computed.results(measurement, "unfairness", "many", "few")
     a, b, c = (float(f.ip_bytes(np.array([0, f.end_s]))[0]) for f in measurement.flows)
     assert found.value == pytest.approx((a + c) / 2 / b, rel=0.02)
     assert found.value == pytest.approx(1.5, rel=0.05)
@@ -212,7 +206,7 @@ def test_cwnd_is_the_sum_over_living_connections(tmp_path: Path) -> None:
     assert (trace.metric, trace.flow) == ("cwnd", "a")
     assert trace.t_s == pytest.approx([0.1, 0.2, 0.3, 0.4])
     assert trace.values.tolist() == [10, 25, 35, 7]
-    found = by_name(compute(measurement, "cwnd", "a"))
+    found = by_name(computed.results(measurement, "cwnd", "a"))
     assert found["cwnd.mean", "a"] == pytest.approx(77 / 4)
     assert (found["cwnd.min", "a"], found["cwnd.max", "a"]) == (7, 35)
     assert found["cwnd.p50", "a"] == pytest.approx(17.5)
@@ -224,7 +218,7 @@ def test_cwnd_after_the_warm_up(tmp_path: Path) -> None:
     made = hand_made("ab" * 40, warmup_ns=250 * MS)
     folder = made.write(tmp_path)
     sampled(folder, "a", [(100, 0, 10, 0), (200, 0, 20, 0), (300, 0, 30, 0)])
-    found = by_name(compute(load(made.cell, folder), "cwnd", "a"))
+    found = by_name(computed.results(load(made.cell, folder), "cwnd", "a"))
     assert found["cwnd.mean", "a"] == 30
 
 
@@ -233,10 +227,10 @@ def test_a_flow_without_samples_has_no_window(tmp_path: Path) -> None:
     folder = made.write(tmp_path)
     sampled(folder, "a", [])
     measurement = load(made.cell, folder)
-    assert {v.reason for v in compute(measurement, "cwnd", "a")} == {
+    assert {v.reason for v in computed.results(measurement, "cwnd", "a")} == {
         "the sender has no sample of its window"
     }
-    assert {v.reason for v in compute(measurement, "retransmissions", "a")} == {
+    assert {v.reason for v in computed.results(measurement, "retransmissions", "a")} == {
         "the sender has no sample"
     }
 
@@ -248,7 +242,7 @@ def test_retransmissions_by_hand(tmp_path: Path) -> None:
     samples = [(100, 0, 10, 1), (300, 0, 20, 4), (500, 0, 9, 7), (400, 1, 5, 0), (500, 1, 5, 2)]
     sampled(folder, "a", samples)
     measurement = load(made.cell, folder)
-    found = by_name(compute(measurement, "retransmissions", "a"))
+    found = by_name(computed.results(measurement, "retransmissions", "a"))
     assert found["retransmissions", "a"] == 3 + 2
     # They come 5 ms before they leave: those that leave at 0.32, 0.34, ... 0.78 s.
     assert found["retransmissions.share", "a"] == pytest.approx(5 / 24)

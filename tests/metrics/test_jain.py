@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from computed import results
-from madeartefacts import hand_made
+from madeartefacts import RATE_BPS, hand_made
+from madecell import FULL
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
@@ -62,3 +64,32 @@ def test_where_there_is_none(
     assert {(v.value, v.reason) for v in found} == {(None, why)}
     request = MetricRequest(name="jain", sessions=sessions, options={"slot": slot_s})
     assert jain.traces(measurement, request) == () == jain.curves(measurement, request)
+
+
+def test_fair_shares_are_those_among_the_flows_that_run(tmp_path: Path) -> None:
+    """b wants 0.4 of the link: more than its third while c runs, and all that it wants after."""
+    three, two = "abcabcabcabc", "aaabbaaabb"
+    made = hand_made(three * 10 + two * 12, flows=3)
+    a, b, c = made.cell.flows
+    b = replace(b, rate_bps=round(0.4 * RATE_BPS * (FULL - 14) / FULL))
+    c = replace(c, stop_ns=1_200_000_000)
+    made.cell = replace(made.cell, flows=(a, b, c))
+    measurement = load(made.cell, made.write(tmp_path))
+    assert measurement.flows[2].end_s == pytest.approx(1.2, abs=0.05)
+    edges_s = np.array([0.6, 0.7, 1.6, 1.7])
+    shares = measurement.fair_share_bps(edges_s, of_running=True)
+    found = [shares[name][[0, 2]] / RATE_BPS for name in "abc"]
+    third = 1 / 3
+    assert np.array(found) == pytest.approx(
+        np.array([[third, 0.6], [third, 0.4], [third, np.inf]]), rel=1e-3
+    )
+    # Of the slot from 0.7 to 1.6 s each has the mean over the time in which it runs.
+    part = (measurement.flows[2].end_s - 0.7) / 0.9
+    assert shares["a"][1] / RATE_BPS == pytest.approx(part * third + (1 - part) * 0.6, rel=1e-3)
+    assert shares["c"][1] / RATE_BPS == pytest.approx(third, rel=1e-3)
+    (trace,) = jain.traces(measurement, MetricRequest(name="jain", options={"slot": SLOT_S}))
+    assert trace.values == pytest.approx(1, abs=0.02)
+    product = {v.metric: v.value for v in results(measurement, "fairness", "a", "b")}
+    assert product["fairness.product"] == pytest.approx(((FULL - 14) / FULL) ** 2, rel=0.05)
+    fair = {v.flow: v.value for v in results(measurement, "share") if v.metric == "share.fair"}
+    assert [fair[name] for name in "abc"] == pytest.approx([1, 1, 1], rel=0.05)

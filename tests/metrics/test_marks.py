@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import results
 from madeartefacts import hand_made
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.metrics import METRICS
 
 ECT0, ECT1, CE = 2, 1, 3
 
@@ -44,8 +43,7 @@ def _measured(folder: Path, came: list[int], left: list[int]) -> Measurement:
 
 def _marks(measured: Measurement, **window: float) -> list[float | None]:
     seen = measured.within(Window(**window)) if window else measured
-    request = MetricRequest(name="marks", sessions=("a",))
-    return [value.value for value in METRICS["marks"].compute(seen, request)]
+    return [value.value for value in results(seen, "marks", "a")]
 
 
 def test_marks_are_of_packets_that_could_be_marked(tmp_path: Path) -> None:

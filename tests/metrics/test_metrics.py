@@ -307,8 +307,7 @@ OF_A_CELL = [
 def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> None:
     made = long_cell()
     sessions = ("a", "b") if metric.name == "unfairness" else ()
-    request = MetricRequest(name=metric.name, sessions=sessions)
-    found = metric.compute(load(made.cell, made.write(tmp_path)), request)
+    found = results(load(made.cell, made.write(tmp_path)), metric.name, *sessions)
     # Subflows are of flows over Multipath TCP: tests/engines/test_mptcp.py.
     declared = {(v.name, v.unit) for v in metric.values if not v.name.endswith(".subflow")}
     assert {(v.metric, v.unit) for v in found} == declared

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import by_name
 from madeartefacts import hand_made
 
 from fairc.compiler.plan import MetricRequest
@@ -33,8 +36,7 @@ def received(folder: Path, *datagrams: tuple[int, int], records: int | None = No
 
 
 def values(measurement: Measurement, *sessions: str) -> dict[str, float | None]:
-    request = MetricRequest(name="one_way_delay", sessions=sessions)
-    return {v.metric: v.value for v in one_way_delay.compute(measurement, request)}
+    return by_name(measurement, "one_way_delay", *sessions)
 
 
 def test_percentiles_are_over_the_datagrams_that_arrived(tmp_path: Path) -> None:
@@ -71,3 +73,30 @@ def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:
         received(tmp_path, (100, 20), records=2)
     with pytest.raises(ArtefactError, match="before it was sent"):
         received(tmp_path, (100, -1))
+
+
+@pytest.mark.parametrize(
+    ("delays", "left", "censored"),
+    [
+        (range(20, 121), 3, (3, 106)),  # the queue grows, and 3 of 106 are on their way
+        (range(20, 121), 1, (0, 0)),  # 1 %: these cannot matter
+        (range(120, 19, -1), 3, (0, 0)),  # the queue has emptied
+        ([30] * 101, 3, (0, 0)),
+    ],
+)
+def test_the_longest_delays_are_missing_where_a_queue_still_grows(
+    tmp_path: Path, delays: Sequence[int], left: int, censored: tuple[int, int]
+) -> None:
+    measurement = received(tmp_path, *((100 + n, delay) for n, delay in enumerate(delays)))
+    (flow, *_) = measurement.flows
+    reports = {
+        **flow.endpoints.reports,
+        "received": ({"packets": 101, "lost": 2},),
+        "sent": ({"packets": 103 + left},),
+    }
+    flow = replace(flow, endpoints=replace(flow.endpoints, reports=reports))
+    whole = replace(measurement, flows=(flow, *measurement.flows[1:]))
+    request = MetricRequest(name="one_way_delay", sessions=("a",))
+    found = {v.metric: (v.censored, v.started) for v in one_way_delay.compute(whole, request)}
+    assert found.pop("one_way_delay.min") == (0, 0)
+    assert set(found.values()) == {censored}

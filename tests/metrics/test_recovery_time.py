@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from computed import results
 from madeartefacts import hand_made
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.metrics import METRICS
 
 
 def _found(folder: Path, frames: str, flow: str = "a", **options: Any) -> list[MetricValue]:
     made = hand_made(frames)
-    request = MetricRequest(name="recovery_time", sessions=(flow,), options=options)
     measured = load(made.cell, made.write(folder))
-    return list(METRICS["recovery_time"].compute(measured, request))
+    return list(results(measured, "recovery_time", flow, **options))
 
 
 def test_the_first_slot_that_is_used_ends_the_recovery(tmp_path: Path) -> None:
@@ -39,7 +37,7 @@ def test_one_slot_is_the_least(tmp_path: Path) -> None:
 def test_a_flow_that_never_recovers_is_censored(tmp_path: Path) -> None:
     time, reached = _found(tmp_path, "a" * 20 + "ab" * 20, after=0.2, slot=0.1)
     assert (time.value, time.censored, time.started) == (None, 1, 1)
-    assert "reached 80% of the rate" in time.reason
+    assert time.reason == "no slot of 0.1 s in the 0.3 s after the change reached 80% of the rate"
     assert reached.value == 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import by_name
 
 from fairc.compiler.plan import MetricRequest, Shaper
 from fairc.mechanisms.queues.fifo.cell import Fifo
@@ -22,8 +23,7 @@ FRAME_MS = (1000 + 66) * 8 / 100e3
 
 
 def of_a(metric: str, measurement: Measurement, **options: float) -> dict[str, float | None]:
-    request = MetricRequest(name=metric, sessions=("a",), options={**options})
-    return {v.metric: v.value for v in METRICS[metric].compute(measurement, request)}
+    return by_name(measurement, metric, "a", **options)
 
 
 def seen(folder: Path, packets: list[Packet]) -> Measurement:

@@ -54,10 +54,9 @@ def test_a_window_has_shares_of_its_own(tmp_path: Path) -> None:
     """Frames take 10 ms: first a alone, then both in turn, then nobody."""
     made = hand_made("a" * 20 + "ab" * 20)
     measured = load(made.cell, made.write(tmp_path))
-    request = MetricRequest(name="share", sessions=())
 
     def share(begin_s: float, end_s: float) -> list[float | None]:
-        found = METRICS["share"].compute(measured.within(Window(begin_s, end_s)), request)
+        found = results(measured.within(Window(begin_s, end_s)), "share")
         return [value.value for value in found if value.metric == "share"]
 
     assert share(0.0, 0.15) == [1.0, 0.0]

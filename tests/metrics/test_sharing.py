@@ -137,3 +137,13 @@ def test_what_a_flow_wants_on_the_wire(
     flow = replace(measurement.flows[1], plan=changed)
     assert flow.demand_bps == pytest.approx(expected)
     assert measurement.flows[0].demand_bps == math.inf
+
+
+def test_handshakes_and_small_packets_are_part_of_what_a_flow_wants(tmp_path: Path) -> None:
+    """Its answers of 100 B are 8 kbit/s, and with all that they need a quarter of the link."""
+    made = hand_made("aaab" * 50)
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=requests_of(100, 0.1))))
+    found = values(made, tmp_path, "share")
+    assert found["share.fair", "b"] == pytest.approx(1, rel=1e-6)
+    assert found["share.fair", "a"] == pytest.approx(1, rel=0.02)

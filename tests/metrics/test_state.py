@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from computed import by_name, results
 from madeartefacts import QUIC_SAMPLE, hand_made
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.samples import read
@@ -29,8 +29,7 @@ def values(
     object.__setattr__(measurement.flows[0].endpoints, "samples", read(events, "quic", "made up"))
     if window:
         measurement = measurement.within(Window(**window))
-    request = MetricRequest(name="state", sessions=("a",))
-    found = state.METRIC.compute(measurement, request)
+    found = results(measurement, "state", "a")
     return {value.metric: (value.value, value.reason) for value in found}
 
 
@@ -109,8 +108,7 @@ def test_samples_after_the_end_of_the_cell_are_of_what_drains(
     ]
     object.__setattr__(flow, "ended_s", 0.25)
     object.__setattr__(flow.endpoints, "samples", read(events, "quic", "made up"))
-    request = MetricRequest(name=metric.name, sessions=("a",))
     for completed, expected in ((False, until_end), (True, of_completed)):
         object.__setattr__(flow.endpoints, "completed", completed)
-        found = {each.metric: each.value for each in metric.compute(measurement, request)}
+        found = by_name(measurement, metric.name, "a")
         assert found[value] == pytest.approx(expected)

@@ -42,49 +42,22 @@ def picture(path: Path) -> Drawing:
     return drawing
 
 
-@pytest.mark.parametrize(
-    ("axes", "name", "title"),
-    few(
-        [
-            ((), "rates", "Rates of the flows"),
-            ((words("q", "a", "b"),), "answer-boxplot", "fairness.F by q"),
-            ((numeric("n", 1, 2, 3, 4),), "answer-line", "fairness.F against n"),
-            ((words("q", "a", "b", "c", "d"),), "answer-line", "fairness.F against q"),
-            (
-                (words("q", "a", "b"), numeric("n", 1, 2, 4)),
-                "answer-line",
-                "fairness.F against n by q",
-            ),
-            (
-                (numeric("m", 1, 2), numeric("n", 1, 2, 4)),
-                "answer-line",
-                "fairness.F against n by m",
-            ),
-            (
-                (numeric("m", 1, 2, 3), numeric("n", 1, 2, 3, 4)),
-                "answer-heatmap",
-                "fairness.F over n and m",
-            ),
-            (
-                (words("q", "a", "b"), numeric("n", 1, 2), words("r", "a", "b")),
-                "answer-heatmap",
-                "fairness.F over n and r by q",
-            ),
-            (
-                (words("q", "a", "b"), words("r", "a", "b", "c")),
-                "answer-line",
-                "fairness.F against r by q",
-            ),
-        ],
-        ((), "rates", "Rates of the flows"),
-        ((numeric("m", 1, 2), numeric("n", 1, 2, 4)), "answer-line", "fairness.F against n by m"),
-        (
-            (numeric("m", 1, 2, 3), numeric("n", 1, 2, 3, 4)),
-            "answer-heatmap",
-            "fairness.F over n and m",
-        ),
-    ),
-)
+Q, M, N = words("q", "a", "b"), numeric("m", 1, 2), numeric("n", 1, 2, 4)
+LONG = numeric("n", 1, 2, 3, 4)
+SWEPT: list[tuple[tuple[plan.Axis, ...], str, str]] = [
+    ((), "rates", "Rates of the flows"),
+    ((M, N), "answer-line", "fairness.F against n by m"),
+    ((numeric("m", 1, 2, 3), LONG), "answer-heatmap", "fairness.F over n and m"),
+    ((Q,), "answer-boxplot", "fairness.F by q"),
+    ((LONG,), "answer-line", "fairness.F against n"),
+    ((words("q", *"abcd"),), "answer-line", "fairness.F against q"),
+    ((Q, N), "answer-line", "fairness.F against n by q"),
+    ((Q, M, words("r", "a", "b")), "answer-heatmap", "fairness.F over m and r by q"),
+    ((Q, words("r", *"abc")), "answer-line", "fairness.F against r by q"),
+]
+
+
+@pytest.mark.parametrize(("axes", "name", "title"), few(SWEPT, *SWEPT[:3]))
 def test_the_picture_suits_what_was_swept(
     make_run: Maker, axes: tuple[plan.Axis, ...], name: str, title: str
 ) -> None:

@@ -14,9 +14,9 @@ from fairc.runtime.report.figures import (
 )
 from fairc.runtime.report.figures.boxplot import matched
 from fairc.runtime.report.render import render
-from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.paired import signed_rank
 from fairc.runtime.statistics.two_samples import welch
+from fairc.runtime.statistics.verdicts import holm
 
 F = "fairness.F"
 

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 
 from fairc.runtime.host import archive
+from fairc.runtime.uml import machine
 
 
 def bomb(path: Path, files: dict[str, int], pax: dict[str, str] | None = None) -> None:
@@ -78,3 +79,70 @@ def test_one_that_is_cut_off_is_damaged(tmp_path: Path) -> None:
         out.mkdir()
         with pytest.raises(ValueError, match="is damaged"):
             archive.unpack(tmp_path / "cut", out)
+
+
+def header(kind: bytes, name: str = "x", size: int = 0) -> bytearray:
+    """Return a tar's header, of which tarfile reads more than it writes."""
+    member = tarfile.TarInfo(name)
+    member.type, member.size = kind, size
+    return bytearray(member.tobuf(tarfile.GNU_FORMAT))
+
+
+def sparse(name: str, size: int) -> bytes:
+    """Return a sparse file of one byte and a hole, as GNU tar writes it (format 0.1 of pax)."""
+    records = b""
+    for key, value in (("map", "0,1"), ("name", name), ("realsize", str(size))):
+        record = f" GNU.sparse.{key}={value}\n".encode()
+        records += b"%d" % (len(record) + 2) + record
+    padded = records + bytes(-len(records) % 512)
+    return (
+        bytes(header(b"x", size=len(records))) + padded + bytes(header(b"0", name, 1)) + b"x" * 512
+    )
+
+
+def cut_off() -> bytes:
+    """Return the header of an old sparse file whose further headers are missing."""
+    found = header(tarfile.GNUTYPE_SPARSE)
+    found[482] = 1  # isextended
+    found[148:156] = b" " * 8
+    found[148:156] = b"%06o\0 " % sum(found)
+    return bytes(found)
+
+
+STRANGE = {
+    "sparse files": b"".join(sparse(f"f{n}", 1 << 20) for n in range(3)),
+    "an old sparse file": bytes(header(tarfile.GNUTYPE_SPARSE)),
+    "a header that is cut off": cut_off(),
+    "names without end": bytes(header(tarfile.GNUTYPE_LONGNAME)) * 1500,
+    "a large header": bytes(header(b"x", size=4 << 20)) + bytes(4 << 20),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_strange_headers_are_damage(what: str, tmp_path: Path) -> None:
+    """What nothing else bounds: the holes of sparse files, and headers that tarfile holds."""
+    tar = STRANGE[what] + bytes(header(b"0")) + bytes(1024)
+    stranger = STRANGE[what] if what == "a header that is cut off" else tar
+    (tmp_path / "raw").write_bytes(zstandard.ZstdCompressor().compress(stranger))
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ValueError, match="is damaged"):
+        archive.unpack(tmp_path / "raw", tmp_path / "out")
+    assert not [*(tmp_path / "out").iterdir()]
+
+
+def test_headers_of_many_small_files_are_no_large_header(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3000):  # 1.5 MB of headers
+        (tmp_path / f"in/{number}").touch()
+    archive.pack(tmp_path / "in", tmp_path / "raw")
+    (tmp_path / "out").mkdir()
+    archive.unpack(tmp_path / "raw", tmp_path / "out")
+    assert len([*(tmp_path / "out").iterdir()]) == 3000
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_strange_headers_of_a_guest_are_no_files(what: str) -> None:
+    wanted = bytes(header(b"0", "wanted", 1)) + b"x" * 512
+    tar = wanted + STRANGE[what]
+    assert machine.files_in(wanted + bytes(1024), lambda *_: True) == {"wanted": b"x"}
+    assert machine.files_in(tar, lambda *_: True) in ({}, {"wanted": b"x"})

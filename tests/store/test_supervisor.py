@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 from waiting import eventually
 
+import fairc
 from fairc.runtime.host import clean, watcher
 from fairc.runtime.host.supervisor import (
+    MARK,
     mark,
     namespace,
     owner_runs,
@@ -152,6 +155,34 @@ def test_temporary_folders_of_dead_runs_are_removed(tmp_path: Path) -> None:
         folder.mkdir()
     assert clean.remove_temporary(tmp_path) == [f"temporary folder {dead}"]
     assert ours.is_dir() and notes.is_dir()
+
+
+def test_each_temporary_folder_is_found_again_by_its_name() -> None:
+    """Of a killed process, whose folder nothing else removes."""
+    root = Path(fairc.__file__).parent
+    nameless = []
+    for path in sorted([*root.glob("cli/*.py"), *root.glob("runtime/*/*.py")]):
+        for call in ast.walk(ast.parse(path.read_text())):
+            made = isinstance(call, ast.Call) and ast.unparse(call.func)
+            if made in ("tempfile.TemporaryDirectory", "tempfile.mkdtemp"):
+                assert isinstance(call, ast.Call)
+                given = {word.arg: ast.unparse(word.value) for word in call.keywords}
+                # One beside a file of the user's choice has its name.
+                if "prefix" not in given.get("prefix", "") and "dir" not in given:
+                    nameless.append(f"{path.relative_to(root)}:{call.lineno}")
+    assert nameless == []
+
+
+@pytest.mark.parametrize("odd", ["1:\N{SUPERSCRIPT TWO}:", f"{'9' * 5000}:1:", "1:2", ""])
+def test_a_mark_that_nobody_writes_is_not_ours(odd: str) -> None:
+    """Root reads the environment of everybody's processes."""
+    assert owner_runs(f"{odd}{namespace()}" if odd.endswith(":") else odd)
+    sleeping = subprocess.Popen(["sleep", "600"], env={MARK: f"{odd}{namespace()}"})
+    try:
+        assert sleeping.pid not in clean.orphans()
+    finally:
+        sleeping.kill()
+        sleeping.wait()
 
 
 def test_a_group_of_which_nobody_has_collected_the_dead_does_not_live() -> None:

@@ -50,19 +50,8 @@ TEXTS = (
 # For names: whatever their pattern lets through. They go into keys, names of files, of services and
 # of interfaces.
 NAMES = (
-    *(
-        "null",
-        "true",
-        "on",
-        "1e3",
-        "0x1f",
-        "~",
-        "-rf",
-        "--help",
-        "__proto__",
-        "canary7",
-        "CANARY_7",
-    ),
+    *("null", "true", "on", "1e3", "0x1f", "~", "-rf", "--help", "__proto__", "canary7"),
+    *("CANARY_7",),
     *("a.canary7", "a-canary7", "_canary7", "con", "eval", "import", "class", "../canary7"),
     *(
         "canary7/x",

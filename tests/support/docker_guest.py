@@ -28,16 +28,8 @@ DAEMON = (
 # What the Dockerfile of a cell has, out of this machine's root file system, which is that of
 # fairc's base image: no more than that, for an import is slow in emulation.
 ROOT = (
-    *(
-        "bin",
-        "sbin",
-        "lib",
-        "lib64",
-        "etc/ld.so.cache",
-        "etc/protocols",
-        "usr/lib64",
-        "usr/lib/x86_64-linux-gnu",
-    ),
+    *("bin", "sbin", "lib", "lib64", "etc/ld.so.cache", "etc/protocols", "usr/lib64"),
+    *("usr/lib/x86_64-linux-gnu",),
     *("usr/bin/python3", "usr/bin/python3.13", "usr/lib/python3.13"),
     *("usr/bin/ip", "usr/sbin/ip", "usr/sbin/tc"),
 )

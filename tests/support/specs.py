@@ -6,6 +6,19 @@ from collections.abc import Mapping
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile
+from fairc.dsl.experiment import Experiment
+
+
+def experiment_of(
+    text: str,
+    name: str = "e.fexp",
+    settings: Mapping[str, str] | None = None,
+    experiment: str | None = None,
+) -> Experiment:
+    """Check a spec; the parameters are those of `compilation_of`."""
+    checked, found = dsl.load(dsl.Source(name, text), settings or {}, experiment)
+    assert checked is not None, dsl.render_full(found)
+    return checked
 
 
 def compilation_of(
@@ -18,9 +31,7 @@ def compilation_of(
     """Compile a spec; name: of its file. engine, settings: as of `compile` and `load`. experiment:
     its name, in a file of several.
     """
-    checked, found = dsl.load(dsl.Source(name, text), settings or {}, experiment)
-    assert checked is not None, dsl.render_full(found)
-    return compile(checked, engine)
+    return compile(experiment_of(text, name, settings, experiment), engine)
 
 
 def only_cell_of(text: str, name: str = "e.fexp") -> Cell:

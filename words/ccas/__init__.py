@@ -77,7 +77,7 @@ class AnyCca:
         """Return the CCA. Raises CompileError unless some transport has it."""
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
-        span = value.name_span if isinstance(value, Applied) else value.span
+        span = value.name_span
         if value.name not in CCAS and custom_kernels.with_cca(value.name):
             return value  # for a flow over TCP, which knows its kernel
         if value.name in ABSENT:

@@ -8,7 +8,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.values import Quantity
 
 from . import gilbert_elliott, loss, packets
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 LOSSES: Registry[LossModel] = Registry(
     "loss model", "loss-model", [loss.LOSS, gilbert_elliott.GILBERT_ELLIOTT, packets.PACKETS]

@@ -14,7 +14,7 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Event
 from fairc.words.distributions import MEAN, distribution
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 GOOD_TO_BAD = Parameter("p", A_SHARE, "probability of going from good to bad, at each packet")
 BAD_TO_GOOD = Parameter(

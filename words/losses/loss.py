@@ -9,7 +9,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import DATA
 from fairc.dsl.core.values import Quantity
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 _OF: Words[PacketKind] = Words("kind of packets", tuple(PACKET_KINDS))
 

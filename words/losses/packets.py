@@ -10,7 +10,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER
 from fairc.dsl.core.values import Quantity
 
-from .losses import Loss, LossModel
+from .model import Loss, LossModel
 
 LAST = 200
 """The largest number: each packet meets a filter for each that came before."""

@@ -221,7 +221,7 @@ class _Reader:
         scheme = url.partition(":")[0].lower()
         if scheme in INLINE:
             return None
-        if scheme not in WEB:
+        if scheme not in WEB or not _is_address(url):
             self._broken(f"`{url[:60]}` is not a web address")
         status = self._number_of(response, "status")
         target = response.get("redirectURL")
@@ -286,6 +286,13 @@ class _Reader:
 
     def _broken(self, what: str) -> NoReturn:
         raise _BadRecording(f"entry {self._number}: {what}")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).netloc)
+    except ValueError:  # brackets without an IPv6 address, or characters that mean a slash
+        return False
 
 
 def _asked_by(initiator: object) -> list[str]:

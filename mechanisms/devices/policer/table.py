@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.schema import CELL, Column, Columns, Table
+from fairc.runtime.measurement.schema import CELL, Column, Columns, Table, time_column
 
 from .decisions import ECN, LOSS
 from .record import policers_of
@@ -44,7 +44,7 @@ TABLE = Table(
         CELL,
         Column("policer", "VARCHAR", "", "name of the policer"),
         Column("user", "VARCHAR", "", "host of the user, or the source where there are no users"),
-        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        time_column("t_s", "end of the slot after the epoch"),
         Column("level", "DOUBLE", "tokens", "level of the bucket at that time"),
         Column("packets", "BIGINT", "packets", "packets of the user that reached the policer"),
         Column("losses", "BIGINT", "packets", "of these, with a Re-Echo-Loss"),

@@ -17,8 +17,8 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.qdisc import Counters
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.validity.expected_losses import LossCount
 from fairc.runtime.validity.finding import Finding, or_busy, see
-from fairc.runtime.validity.losses import LossCount
 
 from .cell import Arq, RadioMedium
 from .record import NEAR_NS

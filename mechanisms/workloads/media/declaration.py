@@ -312,28 +312,8 @@ def _video(use: Use[WorkloadEntry], recorded: Recording | None) -> MediaVideo:
         rate_bps = max(1, round(use[VIDEO].number))
     else:
         rate_bps = max(1, round(8 * recorded.mean_bytes * float(frames_per_s)))
-    with gather.attempt():
-        if recorded is None and use[GROUP].number * frames_per_s < 1:
-            fail(
-                "out-of-range",
-                "a group ends before its second frame comes",
-                use.span_of(GROUP if GROUP.name in use.arguments else FRAMES),
-                note=f"a frame comes every {float(1 / frames_per_s):g} s, a key frame every"
-                f" {float(use[GROUP].number):g} s",
-                help="write a `group` of at least one frame, or more `frames`",
-            )
-    with gather.attempt():
-        if recorded is None and 1 < group <= key:
-            fail(
-                "out-of-range",
-                "a key frame leaves nothing for the other frames of its group",
-                use.span_of(KEY if KEY.name in use.arguments else GROUP),
-                note=f"a group has {group} frames, a key frame has the bytes of {key:g}",
-                help="write a smaller `key`, or a longer `group`",
-            )
-    with gather.attempt():
-        if recorded is None and not 1 < group <= key:
-            _check_sizes(use, rate_bps / (8 * float(frames_per_s)), group, key)
+    if recorded is None:
+        _check_group(use, rate_bps / (8 * float(frames_per_s)), group, key, gather)
     with gather.attempt():
         if ladder is not None and lowest is not None:
             fail(
@@ -368,6 +348,36 @@ def _video(use: Use[WorkloadEntry], recorded: Recording | None) -> MediaVideo:
         share=float(use[SHARE].number) if ladder or lowest else 1.0,
         reaction_ns=use[REACTION].ns if ladder or lowest else 0,
     )
+
+
+def _check_group(
+    use: Use[WorkloadEntry], mean_bytes: float, group: int, key: float, gather: Gather
+) -> None:
+    """Refuse groups of frames that are too short, and frames of a wrong size.
+
+    mean_bytes: of a frame. group: frames. key: size of a key frame over the mean of all.
+    """
+    frames_per_s = use[FRAMES].number
+    with gather.attempt():
+        if use[GROUP].number * frames_per_s < 1:
+            fail(
+                "out-of-range",
+                "a group ends before its second frame comes",
+                use.span_of(GROUP if GROUP.name in use.arguments else FRAMES),
+                note=f"a frame comes every {float(1 / frames_per_s):g} s, a key frame every"
+                f" {float(use[GROUP].number):g} s",
+                help="write a `group` of at least one frame, or more `frames`",
+            )
+    with gather.attempt():
+        if 1 < group <= key:
+            fail(
+                "out-of-range",
+                "a key frame leaves nothing for the other frames of its group",
+                use.span_of(KEY if KEY.name in use.arguments else GROUP),
+                note=f"a group has {group} frames, a key frame has the bytes of {key:g}",
+                help="write a smaller `key`, or a longer `group`",
+            )
+        _check_sizes(use, mean_bytes, group, key)
 
 
 def _check_sizes(use: Use[WorkloadEntry], mean_bytes: float, group: int, key: float) -> None:

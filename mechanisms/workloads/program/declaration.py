@@ -223,12 +223,14 @@ def _image(name: Text) -> tuple[ProgramImage, str]:
     def read(sha256: str) -> tuple[ProgramImage, str]:
         try:
             found = container_images.read(io.BytesIO(content))
-        except container_images.ImageError as error:
+        except (container_images.ImageError, IndexError, OverflowError) as error:
+            # The last two are of tarfile, for headers that are cut off or have odd numbers.
+            is_said = isinstance(error, container_images.ImageError)
             fail(
                 "bad-program",
                 f"`{name.value}` is no image that can be used",
                 name.span,
-                note=str(error),
+                note=str(error) if is_said else "it cannot be read as a tar",
                 help="`docker save IMAGE -o image.tar` writes one",
             )
         image = ProgramImage(

@@ -40,20 +40,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         write_one = _sent if capture.point == "sender" else _capture
         write_one(cell, capture, trace, folder)
     for flow in cell.flows:
-        mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
-        if flow.workload.measures_itself:
-            reports = iperf3.documents(flow, mine, trace.ended_ns)
-            for side, document in reports.items():
-                _json(folder / f"{flow.name}.{side}.json", document)
-                for kind in ("err", "ndjson"):
-                    (folder / f"{flow.name}.{side}.{kind}").write_bytes(b"")
-            continue
-        for side, events in _programs(flow, mine, trace.ended_ns).items():
-            _lines(folder / f"{flow.name}.{side}.ndjson", events)
-        for side in ("server", "client"):
-            (folder / f"{flow.name}.{side}.err").write_bytes(b"")
-        if flow.transport == "quic":
-            (folder / f"{flow.name}.server.packets").write_bytes(_log(flow, mine))
+        _ends(flow, trace, folder)
     for device in cell.devices:
         if isinstance(device, Pep):
             for name in device.programs:
@@ -107,6 +94,24 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             "notes": list(notes),
         },
     )
+
+
+def _ends(flow: Flow, trace: Trace, folder: Path) -> None:
+    """Write what the programs of a flow leave behind."""
+    mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
+    if flow.workload.measures_itself:
+        reports = iperf3.documents(flow, mine, trace.ended_ns)
+        for side, document in reports.items():
+            _json(folder / f"{flow.name}.{side}.json", document)
+            for kind in ("err", "ndjson"):
+                (folder / f"{flow.name}.{side}.{kind}").write_bytes(b"")
+        return
+    for side, events in _programs(flow, mine, trace.ended_ns).items():
+        _lines(folder / f"{flow.name}.{side}.ndjson", events)
+    for side in ("server", "client"):
+        (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+    if flow.transport == "quic":
+        (folder / f"{flow.name}.server.packets").write_bytes(_log(flow, mine))
 
 
 def _ping_ns(cell: Cell, flow: Flow) -> int:

@@ -9,6 +9,18 @@ To add a kind: a module that defines `KIND`, a line in words/figures.py, and a t
 
 from __future__ import annotations
 
+import os
+from contextlib import chdir
+from importlib.util import find_spec
+from pathlib import Path
+
+# matplotlib obeys a `matplotlibrc` of the folder in which it is imported. That may be a stranger's,
+# and a pipe of this name would be waited for, so it is imported elsewhere. Its other places are the
+# user's.
+if os.path.lexists("matplotlibrc") and (_found := find_spec("matplotlib")) and _found.origin:
+    with chdir(Path(_found.origin).parent):
+        import matplotlib as matplotlib
+
 from fairc import mechanisms
 from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry

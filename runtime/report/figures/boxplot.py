@@ -16,9 +16,9 @@ from fairc.runtime.formatting import listed, one_line, quantity
 from fairc.runtime.repetitions.mixtures import pools_cells
 from fairc.runtime.repetitions.samples import PROTOCOL, Sample
 from fairc.runtime.statistics import Estimate
-from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.paired import signed_rank, student
 from fairc.runtime.statistics.two_samples import mann_whitney, welch
+from fairc.runtime.statistics.verdicts import holm
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, Subject

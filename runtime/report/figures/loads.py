@@ -5,6 +5,8 @@ theory.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from itertools import chain
 
 from fairc.runtime.formatting import (
     INFINITE,
@@ -19,7 +21,7 @@ from fairc.runtime.formatting import (
 )
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
-from fairc.runtime.report.run import Configuration, in_list
+from fairc.runtime.report.run import Configuration, Run, in_list
 from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 
@@ -40,6 +42,18 @@ _OWN_TIME = """
 """
 
 
+_CAPTION = (
+    "Medians over the repetitions that count, with their 95 % intervals ({interval}); loads of one"
+    " cell are not independent, so each load is summarised separately. A failed load is larger than"
+    " any other in them (its TTR, if it got so far, counts as measured); the table `loads` has the"
+    " reasons. Slow start: log2(BDP / IW) x RTT, the time in which the congestion window grows to"
+    " the BDP, end to end; split: a PEP splits the connection, so there is no slow start over the"
+    " whole RTT."
+)
+_UNFINISHED = " Not finished: the cell ended before the load did."
+_BROWSERS_OWN = " Browser's own: PLT of one load from the browser's own host, without a network."
+
+
 def loads_pages(subject: Subject) -> bool:
     """Tell whether any cell of the run loads pages."""
     return bool(subject.run.rows("SELECT 1 FROM loads LIMIT 1"))
@@ -48,65 +62,20 @@ def loads_pages(subject: Subject) -> bool:
 def by_default(subject: Subject) -> Sheet:
     """Make the table. Raises NothingToDraw where no cell that counts loaded a page."""
     run, results = subject.run, subject.results
-    measures = {(m.metric, m.flow, m.load): m for m in results.measures}
     several = len({m.flow for m in results.select(plt.METRIC.name)}) > 1
-    medians = [
-        s.value
-        for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
-        for c in run.configurations
-        if (s := results.group(m, c).median).value is not None
-    ]
-    digits = decimals_for(medians)
     own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
     has_own = any(own.values())
-    missing = False
-    rows: list[tuple[Cell, ...]] = []
-    for configuration in run.configurations:
-        within, cells = in_list(outcome.cell for outcome in configuration.counted)
-        found = run.rows(_PER_LOAD.format(cells=within), cells)
-        for flow, load, wanted, made, failed, slow_start_s, split in found:
-            unfinished = len(cells) - made
-            missing = missing or unfinished > 0
-            rows.append(
-                (
-                    *(one_line(value) for _, value in configuration.bindings),
-                    *((one_line(flow),) if several else ()),
-                    str(load),
-                    wanted,
-                    count(made - failed),
-                    count(failed),
-                    count(unfinished) if unfinished else "",
-                    *_shown(
-                        results, measures.get((plt.METRIC.name, flow, load)), configuration, digits
-                    ),
-                    *_shown(
-                        results, measures.get((ttr.METRIC.name, flow, load)), configuration, digits
-                    ),
-                    _theory(slow_start_s, split, digits),
-                    *([_own(own[configuration.id].get(flow), digits)] if has_own else []),
-                )
-            )
+    rows, unfinished = _rows(run, results, several, own if has_own else {})
     if not rows:
         raise NothingToDraw("no cell that counts loaded a page")
+    caption = _CAPTION.format(interval=run.repeated.interval)
+    caption += _UNFINISHED if unfinished else ""
+    caption += _BROWSERS_OWN if has_own else ""
     return Sheet(
         name="page-loads",
         section="repetitions",
         title="Page loads, measured and in theory",
-        caption=(
-            "Medians over the repetitions that count, with their 95 % intervals"
-            f" ({subject.run.repeated.interval}); loads of one cell are not independent, so each"
-            " load is summarised separately. A failed load is larger than any other in them (its"
-            " TTR, if it got so far, counts as measured); the table `loads` has the reasons. Slow"
-            " start: log2(BDP / IW) x RTT, the time in which the congestion window grows to the"
-            " BDP, end to end; split: a PEP splits the connection, so there is no slow start over"
-            " the whole RTT."
-            + (" Not finished: the cell ended before the load did." if missing else "")
-            + (
-                " Browser's own: PLT of one load from the browser's own host, without a network."
-                if has_own
-                else ""
-            )
-        ),
+        caption=caption,
         head=(
             *((one_line(name), False) for name in run.axes),
             *((("flow", False),) if several else ()),
@@ -124,6 +93,49 @@ def by_default(subject: Subject) -> Sheet:
         ),
         rows=tuple(rows),
     )
+
+
+def _rows(
+    run: Run, results: Results, several: bool, own: Mapping[str, Mapping[str, float]]
+) -> tuple[list[tuple[Cell, ...]], bool]:
+    """Return a row for each load, and whether any load did not finish.
+
+    several: whether they name their flow. own: configuration -> flow -> PLT without a network, s;
+    empty where browsers measured none.
+    """
+    measures = {(m.metric, m.flow, m.load): m for m in results.measures}
+    medians = [
+        s.value
+        for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
+        for c in run.configurations
+        if (s := results.group(m, c).median).value is not None
+    ]
+    digits = decimals_for(medians)
+    missing = False
+    rows: list[tuple[Cell, ...]] = []
+    for configuration in run.configurations:
+        within, cells = in_list(outcome.cell for outcome in configuration.counted)
+        found = run.rows(_PER_LOAD.format(cells=within), cells)
+        for flow, load, wanted, made, failed, slow_start_s, split in found:
+            unfinished = len(cells) - made
+            missing = missing or unfinished > 0
+            both = (measures.get((each.METRIC.name, flow, load)) for each in (plt, ttr))
+            shown = [_shown(results, measure, configuration, digits) for measure in both]
+            rows.append(
+                (
+                    *(one_line(value) for _, value in configuration.bindings),
+                    *((one_line(flow),) if several else ()),
+                    str(load),
+                    wanted,
+                    count(made - failed),
+                    count(failed),
+                    count(unfinished) if unfinished else "",
+                    *chain(*shown),
+                    _theory(slow_start_s, split, digits),
+                    *([_own(own[configuration.id].get(flow), digits)] if own else []),
+                )
+            )
+    return rows, missing
 
 
 def _shown(

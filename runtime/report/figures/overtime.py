@@ -53,6 +53,19 @@ class Loaded(NamedTuple):
     behind: dict[Names, Backdrop]
 
 
+_BINS = (
+    "WITH bins AS ("
+    # Half a microsecond, so that a slot that begins on an edge is not before it.
+    " SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
+    " {value} AS value FROM {rows} WHERE {where} GROUP BY ALL),"
+    " cells AS (SELECT number, place, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
+    " GROUP BY ALL)"
+    " SELECT number, bin, list(value ORDER BY place, cell) FROM cells GROUP BY number, bin"
+    " ORDER BY number, bin"
+)
+"""The values of each group of flows, bin by bin: a cell has one in each."""
+
+
 def load(query: Query, names: Names, sums: Summing) -> Loaded:
     """Return the bins of each group.
 
@@ -87,17 +100,9 @@ def load(query: Query, names: Names, sums: Summing) -> Loaded:
     if last is None:
         raise NothingToDraw(f"no cell that counts has {query.metric} over time")
     width = next((s for s in _STEPS_S if last <= s * MAX_BINS), last / MAX_BINS)
+    value_of = source.value.format(slot_s=SLOT_S)
     bins = run.rows(
-        "WITH bins AS ("
-        # Half a microsecond, so that a slot that begins on an edge is not before it.
-        f" SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
-        f" {source.value.format(slot_s=SLOT_S)} AS value"
-        f" FROM {of_members(source.table)}"
-        f" WHERE {where} GROUP BY ALL),"
-        " cells AS (SELECT number, place, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
-        " GROUP BY ALL)"
-        " SELECT number, bin, list(value ORDER BY place, cell) FROM cells GROUP BY number, bin"
-        " ORDER BY number, bin"
+        _BINS.format(width=width, value=value_of, rows=of_members(source.table), where=where)
     )
     sizes = [len({sample.outcome.cell for sample in found}) for _, found in groups]
     mixed = [bool(query.mixture(found)) for _, found in groups]

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
@@ -266,28 +266,8 @@ class Query:
                 f" such."
             )
         configurations = {sample.outcome.configuration for sample in self.samples}
-        metric, moves = self.metric, run.measured.moving
-        terms = self.expression.units[0].terms if self.expression else ()
-        about = {term.metric for term in terms} or {metric}
-        own = {sample.flow for sample in self.samples if sample.flow}
-        formulas = run.measured.plan.formulas
-        found = [
-            {change for name in about for change in moved(name, own, [of], moves, formulas)}
-            for of in configurations
-        ]
-        if still := sum("" in changes for changes in found):
-            text += f" Flows still move in {counted(still, 'configuration')}."
-        if driven := sum(bool(changes - {""}) for changes in found):
-            text += (
-                f" In {counted(driven, 'configuration')} flows move while the network or the set"
-                " of flows changes as declared."
-            )
-        if apart := len(self._apart(configurations, own)):
-            text += (
-                f" In {counted(apart, 'configuration')} flows are measured over different times:"
-                " their rates do not add up."
-            )
-        if unfinished := self.omitted.unfinished(metric):
+        text += "".join(self._moving(configurations))
+        if unfinished := self.omitted.unfinished(self.metric):
             text += f" {unfinished}."
         flows = self.orders[FLOW] if self.expression is None else ()
         if absent := absent_flows(run, flows, configurations):
@@ -311,6 +291,30 @@ class Query:
             and any(len({sample.keys.get(name) for sample in of}) > 1 for of in groups)
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
+
+    def _moving(self, configurations: Collection[str]) -> Iterator[str]:
+        """Yield sentences on configurations whose flows move, or are not measured at one time."""
+        measured = self.subject.run.measured
+        terms = self.expression.units[0].terms if self.expression else ()
+        about = {term.metric for term in terms} or {self.metric}
+        own = {sample.flow for sample in self.samples if sample.flow}
+        moves, formulas = measured.moving, measured.plan.formulas
+        found = [
+            {change for name in about for change in moved(name, own, [of], moves, formulas)}
+            for of in configurations
+        ]
+        if still := sum("" in changes for changes in found):
+            yield f" Flows still move in {counted(still, 'configuration')}."
+        if driven := sum(bool(changes - {""}) for changes in found):
+            yield (
+                f" In {counted(driven, 'configuration')} flows move while the network or the set"
+                " of flows changes as declared."
+            )
+        if apart := len(self._apart(configurations, own)):
+            yield (
+                f" In {counted(apart, 'configuration')} flows are measured over different times:"
+                " their rates do not add up."
+            )
 
     def _apart(self, configurations: Iterable[str], flows: Collection[str]) -> set[str]:
         """Return the configurations of which it shows rates of flows over different times, or
@@ -354,13 +358,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     """
     if request.expression is not None:
         return _of_expression(subject, request, request.expression)
-    if request.metric is None:
-        raise NothingToDraw(f"`{request.kind}` names no metric")
-    try:
-        metric, _ = subject.run.measured.named(request.metric)
-    except UnknownName:
-        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
+    metric = _metric(run, request)
     measures = [m for m in results.each(metric) if _is_of(request.flow, run, m.flow or "")]
     # A load without any value, in any cell, is that of a cell that reported none: it is no place.
     loads = sorted({load_text(m) for m in measures}, key=lambda text: int(text or 0))
@@ -396,12 +395,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
             gaps.append(Gap(_place(sample.outcome, load), ENDLESS))
         if sample.of.size is not None:
             found.add((sample.outcome.cell, load))
-    for outcome in (o for c in run.configurations for o in c.outcomes):
-        for load in loads:
-            keys = _place(outcome, load)
-            if (outcome.cell, load) not in found and cells(keys):
-                word = outcome.verdict_word
-                gaps.append(Gap(keys, word if word in GAPS else "without a value"))
+    gaps += _without(run, loads, found, cells)
     if not any(isfinite(sample.value) for sample in samples):
         about = f" of {request.flow}" if request.flow else ""
         about += f" where {request.where.text}" if request.where else ""
@@ -419,6 +413,34 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         _orders(run, own, crowds, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
         omitted,
     )
+
+
+def _metric(run: Run, request: FigureRequest) -> str:
+    """Return the full name of what a figure shows. Raises NothingToDraw."""
+    if request.metric is None:
+        raise NothingToDraw(f"`{request.kind}` names no metric")
+    try:
+        return run.measured.named(request.metric)[0]
+    except UnknownName:
+        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
+
+
+def _without(
+    run: Run,
+    loads: Sequence[str],
+    found: Collection[tuple[str, str]],
+    condition: Where,
+) -> Iterator[Gap]:
+    """Yield what has no value at all, of the places that meet a condition.
+
+    found: cells and loads that have one.
+    """
+    for outcome in (o for c in run.configurations for o in c.outcomes):
+        for load in loads:
+            keys = _place(outcome, load)
+            if (outcome.cell, load) not in found and condition(keys):
+                word = outcome.verdict_word
+                yield Gap(keys, word if word in GAPS else "without a value")
 
 
 def _of_expression(subject: Subject, request: FigureRequest, shown: ShownQuantity) -> Query:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from madeartefacts import Made
 
@@ -19,9 +20,15 @@ def values(
     return {(v.metric, v.flow): v.value for v in results(measurement, name, *sessions, **options)}
 
 
+def by_name(
+    measurement: Measurement, name: str, *sessions: str, **options: Any
+) -> dict[str, float | None]:
+    """Return the values of a metric for sessions that have one of each."""
+    return {v.metric: v.value for v in results(measurement, name, *sessions, **options)}
+
+
 def results(
-    measurement: Measurement, name: str, *sessions: str, **options: float
+    measurement: Measurement, name: str, *sessions: str, **options: Any
 ) -> tuple[MetricValue, ...]:
-    metric = next(m for m in METRICS if m.name == name)
-    request = MetricRequest(name=name, sessions=sessions, options=dict(options))
-    return metric.compute(measurement, request)
+    request = MetricRequest(name=name, sessions=sessions, options=options)
+    return METRICS[name].compute(measurement, request)

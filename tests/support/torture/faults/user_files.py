@@ -20,14 +20,8 @@ RUN, PLAN, PACK = "run", "plan", "p.zip"
 # Names that a run, a plan or what writes them uses, or might.
 NAMES = (
     *("plan.json", "cells.jsonl", "lock.json", "emitted.json", "files.json", "report.html"),
-    *(
-        "report.md",
-        ".lock",
-        ".partial",
-        ".partial/mine",
-        ".partial/plan.part.txt",
-        ".files.json.part",
-    ),
+    *("report.md", ".lock", ".partial", ".partial/mine", ".partial/plan.part.txt"),
+    *(".files.json.part",),
     *("cells", "cells/mine", "cells/mine/raw.tar.zst", "cells/mine/result.json", "cells/mine.py"),
     *("tables", "tables/mine.parquet", "tables/cells.parquet", "tables/.partial/rows", "spec"),
     *("spec/mine.fexp", f"spec/{SPEC}", "spec/deep/notes.txt", "figures", "figures/mine.svg"),
