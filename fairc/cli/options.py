@@ -65,6 +65,14 @@ class Commands(click.Group):
 
     command_class = Command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does, in whole sentences: click cuts them to 45 characters."""
+        does = [
+            (name, (self.commands[name].help or "").partition("\n\n")[0]) for name in self.commands
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join(text.split())) for name, text in does])
+
 
 class PathType(click.Path):
     """The type of paths: of one line that a terminal shows as it is, as messages repeat it."""

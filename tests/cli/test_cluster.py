@@ -217,7 +217,7 @@ def test_results_of_an_older_version(plan: Fairc) -> None:
         known.model_copy(update={"files": files}).write(file.parent, file.parent)
     collected = plan("run", "plan", "--collect")
     assert collected.status == 0
-    assert "damaged" not in collected.err and "6 cells to run" in collected.err
+    assert "damaged" not in collected.err and "6 cells to analyse again" in collected.err
     transports = table("results/tiny", "conditions", "DISTINCT transport")
     assert transports == [("tcp",)]
 

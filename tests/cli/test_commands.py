@@ -217,6 +217,12 @@ def test_table(ran: Fairc) -> None:
     assert "2Mbit/s" in text.out
 
 
+@pytest.mark.parametrize("group", ["suite", "image"])
+def test_groups_describe_their_commands_in_whole_sentences(fairc: Fairc, group: str) -> None:
+    described = fairc(group, "--help").out.partition("Commands:")[2]
+    assert described.count(".\n") >= 4 and "..." not in described
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
