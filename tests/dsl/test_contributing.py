@@ -347,7 +347,9 @@ class CopiedEngine(UmlEngine):
 
     name = "copied"
 '''
-COMMAND = '''from . import console
+COMMAND = '''"""`fairc hail`: say hail."""
+
+from . import console
 
 
 def hail() -> None:
@@ -551,7 +553,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place = copy / path.replace("NAME", toy.name)
             assert not place.exists()
             place.parent.mkdir(exist_ok=True)
-            place.write_text(HEADER + text if path.endswith(".py") else text)
+            is_headed = text.startswith('"""') or not path.endswith(".py")
+            place.write_text(text if is_headed else HEADER + text)
         for path, edits in toy.edits.items():
             text = (copy / path).read_text()
             for old, new in edits:

@@ -59,8 +59,7 @@ def each_measured(
 ) -> tuple[Measurement, ...]:
     """All cells of the module's experiment, each run once, measured."""
     return tuple(
-        load(cell, kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp("cell")))
-        for cell in cells
+        kept_cells.measured(engine, cell, tmp_path_factory.mktemp("cell")) for cell in cells
     )
 
 
@@ -71,7 +70,7 @@ def runs(
     """The cells of the module's experiments, `SPECS`, measured, by the name of each."""
     return {
         name: [
-            load(cell, kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp(name)))
+            kept_cells.measured(engine, cell, tmp_path_factory.mktemp(name))
             for cell in compilation_of(text, f"{name}.fexp").cells()
         ]
         for name, text in request.module.SPECS.items()

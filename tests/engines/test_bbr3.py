@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from left_behind import states
 
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.samples import STATES
 
 SPEC = """fexp 1
 experiment bbr3 {
@@ -25,16 +25,6 @@ RATE_BPS = 10e6
 RTT_S = 0.04
 
 
-def entered(flow: FlowRecord) -> list[tuple[float, str]]:
-    """Return when each state was seen first, s, and which."""
-    samples = flow.endpoints.samples
-    found: list[tuple[float, str]] = []
-    for t_s, number in zip(samples.t_s, samples.model_state, strict=True):
-        if not found or found[-1][1] != STATES[int(number)]:
-            found.append((float(t_s), STATES[int(number)]))
-    return found
-
-
 @pytest.fixture(scope="module", params=(0, 1))
 def flow(request: pytest.FixtureRequest, measured: Measurement) -> FlowRecord:
     """Both flows."""
@@ -43,17 +33,17 @@ def flow(request: pytest.FixtureRequest, measured: Measurement) -> FlowRecord:
 
 
 def test_states_come_in_the_order_of_the_draft(flow: FlowRecord) -> None:
-    states = [state for _, state in entered(flow)]
-    assert states[0] == "startup"
-    assert "startup" not in states[1:]
-    following = set(pairwise(states))
+    names = [state for _, state in states(flow)]
+    assert names[0] == "startup"
+    assert "startup" not in names[1:]
+    following = set(pairwise(names))
     assert ("probe_bw_refill", "probe_bw_up") in following
     assert ("probe_bw_up", "probe_bw_down") in following
     assert ("probe_rtt", "probe_bw_cruise") in following
 
 
 def test_probe_rtt_comes_every_five_seconds_and_lasts_a_fifth_of_one(flow: FlowRecord) -> None:
-    found = entered(flow)
+    found = states(flow)
     begins = np.array([t_s for t_s, state in found if state == "probe_rtt"])
     assert len(begins) >= 4
     assert np.diff(begins).min() >= 5

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import results
 from left_behind import flow_of
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.metrics import share, utilization
+from fairc.runtime.metrics import share
 
 SPEC = """fexp 1
 topology star {
@@ -82,8 +83,7 @@ def test_the_last_bit_decides_whether_an_outage_loses_a_frame(measured: Measurem
 @pytest.mark.parametrize("name", ["stepped", "stopped", "radio", "broken"])
 def test_no_link_carries_more_than_its_capacity(measured: Measurement, name: str) -> None:
     """Its queue is never empty, but at first and for what has not come yet at the end."""
-    request = MetricRequest(name="utilization", sessions=(name,))
-    (used,) = utilization.METRIC.compute(measured, request)
+    (used,) = results(measured, "utilization", name)
     assert 0.95 < (used.value or 0) <= 1
     (got, *_) = share.METRIC.compute(measured, MetricRequest(name="share", sessions=(name,)))
     assert got.value is not None

@@ -8,11 +8,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from computed import results
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.connection_fairness import _bytes
 
 SPEC = """fexp 1
@@ -28,8 +27,7 @@ experiment connections {
 
 
 def of(measured: Measurement, flow: str, **options: float) -> list[tuple[float | None, str]]:
-    request = MetricRequest(name="connection_fairness", sessions=(flow,), options={**options})
-    found = METRICS["connection_fairness"].compute(measured.within(Window(2.0, 5.0)), request)
+    found = results(measured.within(Window(2.0, 5.0)), "connection_fairness", flow, **options)
     return [(value.value, value.reason) for value in found]
 
 

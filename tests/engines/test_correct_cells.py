@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import kept_cells
 import numpy as np
 import pytest
 from specs import compilation_of
 
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 # The kernel lets frames of 114, 66 and 1506 bytes last 1 ns less than length / rate.
 SMALL = """fexp 1
@@ -183,9 +184,7 @@ def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
     for number, cell in enumerate(compilation_of(text).cells()):
         work = folder / str(number)
         work.mkdir()
-        result = engine.run(cell, work)
-        assert result.error == ""
-        measured = load(cell, result.artefacts)
+        measured = kept_cells.measured(engine, cell, work)
         assert validity.judge(measured) == ("valid", ())
         found.append(measured)
     return found

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import by_name, results
 from left_behind import flow_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.metrics import fairness, utilization
 
 FOLDER = Path(__file__).parents[2] / "examples" / "traces"
 SPEC = """fexp 1
@@ -65,12 +64,10 @@ def test_the_rate_follows_the_plan(measured: Measurement) -> None:
 
 
 def test_metrics_follow_the_rate(measured: Measurement) -> None:
-    request = MetricRequest(name="fairness", sessions=("one", "two"))
-    values = {v.metric: v.value for v in fairness.METRIC.compute(measured, request)}
+    values = by_name(measured, "fairness", "one", "two")
     assert (values["fairness.jain_session"] or 0) > 0.8
     for name in ("one", "traced"):
-        request = MetricRequest(name="utilization", sessions=(name,))
-        (used,) = utilization.METRIC.compute(measured, request)
+        (used,) = results(measured, "utilization", name)
         assert used.value == pytest.approx(0.99, abs=0.011)
 
 

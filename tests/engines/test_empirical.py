@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from fairc import dsl
-from fairc.compiler import compile
+from specs import only_cell_of
+
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import load
 
@@ -38,9 +38,7 @@ def test_gaps_between_requests_are_those_of_the_file(engine: Engine, tmp_path: P
     """Some 520 gaps of 19.3 ms on average, each within a microsecond of what was drawn."""
     rows = "".join(f"{gap}, {100 * part}\n" for gap, part in ROWS)
     (tmp_path / "gaps.csv").write_text(f"gap [ms], cdf [%]\n{rows}")
-    experiment, found = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(SPEC, str(tmp_path / "file.fexp"))
     result = engine.run(cell, tmp_path)
     assert result.error == ""
     (flow,) = load(cell, result.artefacts).flows

@@ -7,8 +7,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import kept_cells
 import numpy as np
 import pytest
+from computed import by_name
 from specs import only_cell_of
 
 from fairc.compiler import Cell
@@ -151,9 +153,7 @@ def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     found = {}
     for name, text in CELLS:
         cell = only_cell_of(text, f"{name}.fexp")
-        result = engine.run(cell, tmp_path_factory.mktemp(name))
-        assert result.error == ""
-        found[name] = cell, result.artefacts
+        found[name] = cell, kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp(name))
     return found
 
 
@@ -289,10 +289,7 @@ def test_bottlenecks_in_a_row(runs: dict[str, Run]) -> None:
     assert dropped["rb"] > 20
     assert all(dropped[node] > 500 for node in ("ra", "m", "x"))
     for flow in measurement.flows[:2]:
-        request = MetricRequest(name="loss_rate", sessions=(flow.name,))
-        found = {
-            each.metric: each.value for each in METRICS["loss_rate"].compute(measurement, request)
-        }
+        found = by_name(measurement, "loss_rate", flow.name)
         total = found["loss_rate.total"]
         assert total is not None
         (sent,), (received,) = flow.endpoints.reports["sent"], flow.endpoints.reports["received"]

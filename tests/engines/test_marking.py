@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from computed import results
 from left_behind import flow_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
 topology laboratory {
@@ -73,8 +72,7 @@ def test_marks_are_as_many_as_the_queue_counted(
     cell: Cell, folder: Path, measured: Measurement, flow: str, count: str
 ) -> None:
     """Nothing else that could be marked passes these queues, and nothing is left out."""
-    request = MetricRequest(name="marks", sessions=(flow,))
-    found = METRICS["marks"].compute(measured.within(Window(-1.0)), request)
+    found = results(measured.within(Window(-1.0)), "marks", flow)
     share, number = (value.value for value in found)
     assert number == counters(cell, folder, flow)[count]
     sent = flow_of(measured, flow).entered.sum()
@@ -83,8 +81,7 @@ def test_marks_are_as_many_as_the_queue_counted(
 
 
 def test_a_flow_without_ecn_has_no_marks_to_speak_of(measured: Measurement) -> None:
-    request = MetricRequest(name="marks", sessions=("does_not",))
-    for value in METRICS["marks"].compute(measured, request):
+    for value in results(measured, "marks", "does_not"):
         assert value.value is None
         assert "arrived as ECT" in value.reason
 

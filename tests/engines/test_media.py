@@ -11,17 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from computed import by_name
 from kept_cells import artefacts
 from left_behind import flow_of
 from numpy.typing import NDArray
 from specs import only_cell_of
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.frames import Frames, Kind, Way
-from fairc.runtime.metrics import METRICS
 
 NEAR_S = 2e-6
 """Each reading of the clock takes a nanosecond, and the delay line counts whole ones."""
@@ -39,8 +38,7 @@ def _frames(measured: Measurement, way: Way = "down", kind: Kind = "video") -> F
 
 
 def _values(measured: Measurement, metric: str, **options: float | str) -> dict[str, float | None]:
-    request = MetricRequest(name=metric, sessions=("call",), options=options)
-    return {v.metric: v.value for v in METRICS[metric].compute(measured, request)}
+    return by_name(measured, metric, "call", **options)
 
 
 IDLE = """fexp 1

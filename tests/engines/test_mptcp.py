@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from computed import results
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.metrics import goodput, rtt
+from fairc.runtime.metrics import rtt
 
 SPEC = """fexp 1
 experiment mptcp {
@@ -96,8 +97,7 @@ def test_the_kernel_moves_the_transfer_within_seconds(
 
 
 def test_each_path_has_its_values(each_measured: tuple[Measurement, ...]) -> None:
-    request = MetricRequest(name="goodput", sessions=("one",))
-    found = {v.flow: v.value or 0 for v in goodput.METRIC.compute(each_measured[0], request)}
+    found = {v.flow: v.value or 0 for v in results(each_measured[0], "goodput", "one")}
     assert found.keys() == {"one", "one-wifi", "one-mobile"}
     trips = rtt.METRIC.compute(each_measured[0], MetricRequest(name="rtt", sessions=("one",)))
     means = {v.flow: v.value or 0 for v in trips if v.metric == "rtt.subflow"}

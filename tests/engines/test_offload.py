@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import kept_cells
 import numpy as np
 import pytest
 from left_behind import flow_of
@@ -12,7 +11,7 @@ from specs import only_cell_of
 from fairc.cell.frames import FRAME_BYTES
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 SPEC = """fexp 1
 experiment offload {{
@@ -32,10 +31,7 @@ def sent(
     engine: Engine, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Measurement:
     cell = only_cell_of(SPEC.format(state=request.param))
-    folder: Path = tmp_path_factory.mktemp(str(request.param))
-    raw = engine.run(cell, folder)
-    assert raw.error == ""
-    return load(cell, raw.artefacts)
+    return kept_cells.measured(engine, cell, tmp_path_factory.mktemp("cell"))
 
 
 def test_the_cell_is_valid(sent: Measurement) -> None:

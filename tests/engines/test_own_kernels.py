@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from specs import compilation_of
 
 from fairc.cli.commands import image as command
 from fairc.compiler import Cell, compile, engine_choice
@@ -86,9 +87,7 @@ def test_bbr_of_a_kernel_may_say_its_state(l4s: Path) -> None:
     found = {}
     for kernel in ("l4s", "standard"):
         text = states.format(cca="bbr", kernel=kernel, queue="fifo(10pkt)")
-        experiment, _ = load(Source("x.fexp", text))
-        assert experiment is not None
-        made = compile(experiment)
+        made = compilation_of(text)
         if kernel == "l4s":
             (cell,) = made.cells()
             assert cell.flows[0].sample_every_ns == 10_000_000

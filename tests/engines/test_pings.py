@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import kept_cells
 import numpy as np
 import pytest
+from computed import by_name, results
 from left_behind import flow_of
 from specs import compilation_of
 
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.metrics import METRICS
 
 RATE_BPS, ACCESS_BPS, RTT_S = 2e6, 100e6, 0.04
 SPEC = """fexp 1
@@ -30,8 +30,7 @@ experiment pings {
 
 def _rtt(measured: Measurement, begin_s: float, end_s: float) -> dict[str, float | None]:
     seen = measured.within(Window(begin_s, end_s))
-    request = MetricRequest(name="rtt", sessions=("probe",))
-    return {v.metric: v.value for v in METRICS["rtt"].compute(seen, request)}
+    return by_name(seen, "rtt", "probe")
 
 
 def test_the_cell_is_valid(measured: Measurement) -> None:
@@ -100,11 +99,8 @@ def test_a_ping_over_its_own_link_takes_four_transmissions(engine: Engine, tmp_p
     for rate_bps, cell in zip((1e6, 100e6), compilation_of(DIRECT).cells(), strict=True):
         folder = tmp_path / f"{rate_bps:g}"
         folder.mkdir()
-        result = engine.run(cell, folder)
-        assert result.error == ""
-        measured = load(cell, result.artefacts)
+        measured = kept_cells.measured(engine, cell, folder)
         assert validity.judge(measured) == ("valid", ())
-        request = MetricRequest(name="rtt", sessions=("p",))
-        found = {v.metric: v.value or 0.0 for v in METRICS["rtt"].compute(measured, request)}
+        found = {v.metric: v.value or 0.0 for v in results(measured, "rtt", "p")}
         taken_s = 4 * 8 * 98 / rate_bps
         assert taken_s <= found["rtt.min"] <= found["rtt.p99"] <= taken_s + 25e-6

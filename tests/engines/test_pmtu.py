@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.pcap import Packets
 
 SPEC = """fexp 1
@@ -28,26 +23,9 @@ LINKS = {
     "answers": "link left -- right { mtu = 1300B }",
     "silence": "link left -> right { loss = loss(100%, above: 1300B) }",
 }
+SPECS = {name: SPEC.replace("LINK", link) for name, link in LINKS.items()}
 MTU, FIRST, TCP = 1300, 10, 6
-
-
-@pytest.fixture(scope="module")
-def measured(
-    engine: Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Measurement]:
-    """Return what measures the cell of a link, run once."""
-    found: dict[str, Measurement] = {}
-
-    def run(name: str) -> Measurement:
-        if name not in found:
-            (cell,) = compilation_of(SPEC.replace("LINK", LINKS[name])).cells()
-            folder: Path = tmp_path_factory.mktemp(name)
-            result = engine.run(cell, folder)
-            assert result.error == ""
-            found[name] = load(cell, result.artefacts)
-        return found[name]
-
-    return run
+Cells = dict[str, list[Measurement]]
 
 
 def of(packets: Packets, protocol: int) -> Packets:
@@ -58,16 +36,14 @@ def of(packets: Packets, protocol: int) -> Packets:
 
 
 @pytest.mark.parametrize("name", sorted(LINKS))
-def test_its_cells_are_valid(measured: Callable[[str], Measurement], name: str) -> None:
-    verdict, reasons = validity.judge(measured(name))
-    assert (verdict, reasons) == ("valid", ()), reasons
+def test_its_cells_are_valid(runs: Cells, name: str) -> None:
+    (found,) = runs[name]
+    assert validity.judge(found) == ("valid", ())
 
 
 @pytest.mark.parametrize("name", sorted(LINKS))
-def test_all_data_arrive_in_packets_that_fit(
-    measured: Callable[[str], Measurement], name: str
-) -> None:
-    found = measured(name)
+def test_all_data_arrive_in_packets_that_fit(runs: Cells, name: str) -> None:
+    (found,) = runs[name]
     queue = found.flows[0].queue
     assert int(queue.delivered.ip_bytes.max()) <= MTU
     for flow in found.flows:
@@ -77,10 +53,10 @@ def test_all_data_arrive_in_packets_that_fit(
 
 
 def test_a_router_answers_and_tcp_sends_what_fits_a_round_trip_later(
-    measured: Callable[[str], Measurement],
+    runs: Cells,
 ) -> None:
     """Too large are the packets of the first window alone; the next segments fill the MTU."""
-    found = measured("answers")
+    (found,) = runs["answers"]
     queue = found.flows[0].queue
     sent = of(queue.left, TCP)
     assert set(np.unique(sent.ip_bytes).tolist()) >= {MTU}
@@ -90,9 +66,9 @@ def test_a_router_answers_and_tcp_sends_what_fits_a_round_trip_later(
     assert float(sent_s.min()) < 3 * 0.04 + 0.02  # handshake, request, answer of the router
 
 
-def test_a_black_hole_is_found_by_timeouts(measured: Callable[[str], Measurement]) -> None:
+def test_a_black_hole_is_found_by_timeouts(runs: Cells) -> None:
     """Linux takes a path for a black hole after `tcp_retries1` timeouts, and then 1024 bytes."""
-    found = measured("silence")
+    (found,) = runs["silence"]
     queue = found.flows[0].queue
     sent = of(queue.left, TCP)
     large = sent.ip_bytes > MTU

@@ -14,21 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from computed import by_name, results
 
 from fairc.compiler import Cell, plan
-from fairc.compiler.plan import MetricRequest
-from fairc.mechanisms.queues.cake.cell import Cake
-from fairc.mechanisms.queues.codel.cell import CoDel
-from fairc.mechanisms.queues.dualpi2.cell import DualPi2
-from fairc.mechanisms.queues.fq.cell import Fq
-from fairc.mechanisms.queues.fq_codel.cell import FqCoDel
-from fairc.mechanisms.queues.fq_pie.cell import FqPie
-from fairc.mechanisms.queues.pie.cell import Pie
-from fairc.mechanisms.queues.red.cell import Red
-from fairc.mechanisms.queues.sfq.cell import Sfq
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.metrics import fairness
 from fairc.runtime.validity.expected_losses import LossCount, tails
 
 SPEC = """fexp 1
@@ -74,133 +64,59 @@ experiment queues {
 """
 
 
-def _red(queue: Red) -> dict[str, Any]:
-    limits = {"limit": queue.limit_bytes, "min": queue.min_bytes, "max": queue.max_bytes}
-    return limits | {"ecn": queue.ecn, "harddrop": False, "adaptive": False, "nodrop": False}
-
-
-def _threshold(queue: CoDel | FqCoDel | Fq) -> dict[str, Any]:
-    return {} if queue.ce_threshold_ns is None else {"ce_threshold": queue.ce_threshold_ns / 1000}
-
-
-def _codel(queue: CoDel) -> dict[str, Any]:
-    shown = {"limit": queue.limit_packets, "target": queue.target_ns / 1000}
-    shown |= {"interval": queue.interval_ns / 1000} | _threshold(queue)
-    return shown | ({"ecn": True} if queue.ecn else {})
-
-
-def _fq_codel(queue: FqCoDel) -> dict[str, Any]:
-    return (
-        {
-            "limit": queue.limit_packets,
-            "flows": queue.flows,
-            "quantum": queue.quantum_bytes,
-            "target": queue.target_ns / 1000,
-            "interval": queue.interval_ns / 1000,
-            "memory_limit": queue.memory_bytes,
-            "drop_batch": queue.drop_batch,
-        }
-        | _threshold(queue)
-        | ({"ecn": True} if queue.ecn else {})
-    )
-
-
-def _pie(queue: Pie) -> dict[str, Any]:
-    return {
-        "limit": queue.limit_packets,
-        "target": queue.target_ns / 1000,
-        "tupdate": queue.update_ns / 1000,
-        "alpha": queue.alpha,
-        "beta": queue.beta,
-    } | ({"ecn": True} if queue.ecn else {})
-
-
-def _fq_pie(queue: FqPie) -> dict[str, Any]:
-    return {
-        "limit": queue.limit_packets,
-        "flows": queue.flows,
-        "target": queue.target_ns / 1000,
-        "tupdate": queue.update_ns / 1000,
-        "alpha": queue.alpha,
-        "beta": queue.beta,
-        "quantum": queue.quantum_bytes,
-        "memory_limit": queue.memory_bytes,
-        "ecn_prob": queue.ecn_percent,
-    } | ({"ecn": True} if queue.ecn else {})
-
-
-def _fq(queue: Fq) -> dict[str, Any]:
-    return {
-        "limit": queue.limit_packets,
-        "flow_limit": queue.flow_limit_packets,
-        "quantum": queue.quantum_bytes,
-        "initial_quantum": queue.initial_quantum_bytes,
-        "buckets": queue.buckets,
-        "orphan_mask": queue.flows - 1,
-        "pacing": False,
-    } | _threshold(queue)
-
-
-def _sfq(queue: Sfq) -> dict[str, Any]:
-    return {
-        "limit": queue.limit_packets,
-        "depth": queue.depth_packets,
-        "divisor": queue.divisor,
-        "quantum": queue.quantum_bytes,
-    }
-
-
-ISOLATIONS = {"flows": "flows", "none": "flowblind", "triple": "triple-isolate"}
-
-
-def _cake(queue: Cake) -> dict[str, Any]:
-    return {
-        "bandwidth": "unlimited",
-        "diffserv": queue.diffserv,
-        "flowmode": ISOLATIONS[queue.isolate],
-        "nat": False,
-        "wash": False,
-        "ack-filter": {"off": "disabled", "on": "enabled"}.get(queue.ack_filter, queue.ack_filter),
-        "split_gso": False,
-        "raw": True,
-        "overhead": 0,
-        "rtt": queue.rtt_ns / 1000,
-        "memlimit": queue.memory_bytes,
-    }
-
-
-def _dualpi2(queue: DualPi2) -> dict[str, Any]:
-    steps = {"step-thresh-us": (queue.step_ns or 0) / 1000, "step-thresh-pkts": queue.step_packets}
-    unused = "step-thresh-pkts" if queue.step_packets is None else "step-thresh-us"
-    del steps[unused]
-    return steps | {
-        "limit": queue.limit_packets,
-        "memory-limit": queue.memory_bytes,
-        "target": queue.target_ns / 1000,
-        "tupdate": queue.update_ns / 1000,
-        "alpha": queue.alpha / 256,
-        "beta": queue.beta / 256,
-        "coupling": queue.coupling,
-        "min-qlen-step": 0,
-        "c-protection": queue.protection_percent,
-        "drop-early": f"drop-{queue.drop}",
-        "drop-overload": queue.overload,
-        "ecn-mask": {"ect1": "l4s-ect", "any": "any-ect"}[queue.l4s],
-    }
-
-
-SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "fifo": lambda queue: {"limit": queue.limit_packets or queue.limit_bytes},
-    "red": _red,
-    "codel": _codel,
-    "fq_codel": _fq_codel,
-    "pie": _pie,
-    "fq_pie": _fq_pie,
-    "fq": _fq,
-    "sfq": _sfq,
-    "cake": _cake,
-    "dualpi2": _dualpi2,
+CODEL = (
+    "limit=limit_packets target=target_ns interval=interval_ns ce_threshold=ce_threshold_ns ecn=ecn"
+)
+PIE = "limit=limit_packets target=target_ns tupdate=update_ns alpha=alpha beta=beta ecn=ecn"
+FQ = "flows=flows quantum=quantum_bytes memory_limit=memory_bytes"
+ATTRIBUTES = {
+    "fifo": "",
+    "red": "limit=limit_bytes min=min_bytes max=max_bytes",
+    "codel": CODEL,
+    "fq_codel": f"{CODEL} {FQ} drop_batch=drop_batch",
+    "pie": PIE,
+    "fq_pie": f"{PIE} {FQ} ecn_prob=ecn_percent",
+    "fq": "limit=limit_packets flow_limit=flow_limit_packets quantum=quantum_bytes buckets=buckets"
+    " initial_quantum=initial_quantum_bytes ce_threshold=ce_threshold_ns",
+    "sfq": "limit=limit_packets depth=depth_packets divisor=divisor quantum=quantum_bytes",
+    "cake": "diffserv=diffserv rtt=rtt_ns memlimit=memory_bytes",
+    "dualpi2": "limit=limit_packets memory-limit=memory_bytes target=target_ns tupdate=update_ns"
+    " coupling=coupling c-protection=protection_percent drop-overload=overload"
+    " step-thresh-us=step_ns step-thresh-pkts=step_packets",
 }
+"""Kind of queue -> what tc shows, and the attribute of the plan. One that is None, or `ecn` that is
+off, is not shown; times are shown in microseconds.
+"""
+ISOLATIONS = {"flows": "flows", "none": "flowblind", "triple": "triple-isolate"}
+FILTERS = {"off": "disabled", "on": "enabled", "aggressive": "aggressive"}
+OTHERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "fifo": lambda queue: {"limit": queue.limit_packets or queue.limit_bytes},
+    "red": lambda queue: {"ecn": queue.ecn} | dict.fromkeys(("harddrop", "adaptive", "nodrop"), 0),
+    "fq": lambda queue: {"orphan_mask": queue.flows - 1, "pacing": False},
+    "cake": lambda queue: (
+        {"flowmode": ISOLATIONS[queue.isolate], "ack-filter": FILTERS[queue.ack_filter]}
+        | {"bandwidth": "unlimited", "raw": True, "overhead": 0}
+        | {"nat": False, "wash": False, "split_gso": False}
+    ),
+    "dualpi2": lambda queue: (
+        {"alpha": queue.alpha / 256, "beta": queue.beta / 256, "min-qlen-step": 0}
+        | {"drop-early": f"drop-{queue.drop}"}
+        | {"ecn-mask": {"ect1": "l4s-ect", "any": "any-ect"}[queue.l4s]}
+    ),
+}
+"""What tc shows that is no attribute as it is."""
+
+
+def shown(queue: plan.Queue) -> dict[str, Any]:
+    """Return the options that tc is to show."""
+    found = OTHERS.get(queue.kind, lambda _: {})(queue)
+    for option, name in (pair.split("=") for pair in ATTRIBUTES[queue.kind].split()):
+        value = getattr(queue, name)
+        if value is not None and (option, value) != ("ecn", False):
+            found[option] = value / 1000 if name.endswith("_ns") else value
+    return found
+
+
 # Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks. Gains
 # are in Hz: dualpi2 scales them to 32 bits and back, each time rounded down.
 COARSE = {
@@ -227,7 +143,7 @@ def _is_netem(interface: plan.Interface) -> bool:
     return interface.shaper is not None and interface.shaper.transmitter == "here"
 
 
-@pytest.mark.parametrize("kind", SHOWN)
+@pytest.mark.parametrize("kind", ATTRIBUTES)
 def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path, kind: str) -> None:
     document = json.loads((folder / "qdisc-after.json").read_text())
     queues = [(n, i, q) for n, i, q in queues_of(cell) if q.kind == kind]
@@ -235,7 +151,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path, kind: str) -
     for node, interface, queue in queues:
         (child,) = [q for q in document[node] if q["dev"] == interface and q.get("parent") == "1:1"]
         assert child["kind"] == queue.tc_name
-        expected, found = SHOWN[kind](queue), child["options"]
+        expected, found = shown(queue), child["options"]
         if kind == "red":  # one of several queues that gred can have
             assert (found["dp_cnt"], found["grio"], found["ecn"]) == (1, False, False)
             (found,) = found["vqs"]
@@ -274,8 +190,7 @@ def test_the_set_up_is_as_planned(measured: Measurement) -> None:
 
 def test_fq_codel_shares_equally_where_a_fifo_does_not(measured: Measurement) -> None:
     def jain(*sessions: str) -> float:
-        request = MetricRequest(name="fairness", sessions=sessions)
-        values = {v.metric: v.value for v in fairness.METRIC.compute(measured, request)}
+        values = by_name(measured, "fairness", *sessions)
         found = values["fairness.jain_session"]
         assert found is not None
         return found
@@ -285,8 +200,7 @@ def test_fq_codel_shares_equally_where_a_fifo_does_not(measured: Measurement) ->
 
 
 def test_flows_that_share_no_bottleneck_are_not_compared(measured: Measurement) -> None:
-    request = MetricRequest(name="fairness", sessions=("fair1", "unfair1"))
-    for value in fairness.METRIC.compute(measured, request):
+    for value in results(measured, "fairness", "fair1", "unfair1"):
         assert value.value is None
         assert value.reason == "unfair1 and fair1 share no bottleneck, so they do not compete"
 

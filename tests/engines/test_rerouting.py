@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from computed import by_name
 from left_behind import flow_of
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.metrics import goodput, recovery_time
+from fairc.runtime.metrics import goodput
 
 SPEC = """fexp 1
 experiment rerouting {
@@ -88,8 +89,7 @@ def test_recovery_is_from_what_the_other_way_has(measured: Measurement) -> None:
     bits = measured.capacity_bits(flow_of(measured, "f"), edges_s)
     assert bits.tolist() == pytest.approx([10e6, 5e6, 5e6, 10e6], rel=1e-3)
     options: dict[str, Any] = {"after": 3.0, "to": 0.7, "slot": 0.5}
-    request = MetricRequest(name="recovery_time", sessions=("f",), options=options)
-    values = {v.metric: v.value for v in recovery_time.METRIC.compute(measured, request)}
+    values = by_name(measured, "recovery_time", "f", **options)
     assert values["recovery_time.reached"] == 1.0
     (moved,) = goodput.METRIC.compute(measured, MetricRequest(name="goodput", sessions=("f",)))
     assert 5e6 < (moved.value or 0) < 9e6

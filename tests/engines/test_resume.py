@@ -4,16 +4,13 @@ where too much was learnt.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
+from computed import results
+from left_behind import states
 
 from fairc.cell.frames import stream_bytes
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.samples import STATES
-from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
 experiment resume {
@@ -34,20 +31,10 @@ SPREAD = 0.8
 
 
 def fct_s(measurement: Measurement) -> float:
-    request = MetricRequest(name="fct", sessions=("one",))
-    values = METRICS["fct"].compute(measurement, request)
+    values = results(measurement, "fct", "one")
     (mean,) = [value.value for value in values if value.metric == "fct.mean"]
     assert mean is not None
     return mean
-
-
-def states(measurement: Measurement) -> list[tuple[float, str]]:
-    """Return when each state was seen first, s, and which."""
-    samples = measurement.flows[0].endpoints.samples
-    known = np.isfinite(samples.model_state)
-    names = [STATES[int(number)] for number in samples.model_state[known]]
-    found = list(zip(samples.t_s[known].tolist(), names, strict=True))
-    return [found[0], *(after for before, after in pairwise(found) if before[1] != after[1])]
 
 
 def rounds(windows: list[float]) -> float:
@@ -77,7 +64,7 @@ def test_what_was_learnt_rightly_saves_the_round_trips_of_slow_start(
 
 
 def test_the_phases_follow_one_another(each_measured: tuple[Measurement, ...]) -> None:
-    assert [state for _, state in states(each_measured[1])][:3] == [
+    assert [state for _, state in states(each_measured[1].flows[0])][:3] == [
         "reconnaissance",
         "unvalidated",
         "validating",
@@ -86,7 +73,9 @@ def test_the_phases_follow_one_another(each_measured: tuple[Measurement, ...]) -
 
 def test_the_jump_is_paced(each_measured: tuple[Measurement, ...]) -> None:
     """Half a BDP at once would wait for half a round trip in the queue."""
-    begin_s = next(t_s for t_s, state in states(each_measured[1]) if state == "unvalidated")
+    begin_s = next(
+        t_s for t_s, state in states(each_measured[1].flows[0]) if state == "unvalidated"
+    )
     flow = each_measured[1].flows[0]
     jump = flow.left & (flow.queue.left_s > begin_s) & (flow.queue.left_s < begin_s + RTT_S / 2)
     waits_s = flow.queue.delay_s[jump]
@@ -97,7 +86,7 @@ def test_the_jump_is_paced(each_measured: tuple[Measurement, ...]) -> None:
 def test_too_much_ends_in_a_safe_retreat_with_at_most_half_of_what_arrived(
     each_measured: tuple[Measurement, ...],
 ) -> None:
-    found = states(each_measured[2])
+    found = states(each_measured[2].flows[0])
     assert "safe_retreat" in [state for _, state in found]
     begin_s = next(t_s for t_s, state in found if state == "safe_retreat")
     samples = each_measured[2].flows[0].endpoints.samples

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import FlowRecord, Measurement, headers, load
@@ -49,10 +48,7 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Measurement
 
 
 def only_cell() -> Cell:
-    experiment, found = dsl.load(dsl.Source("idle.fexp", TEXT))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
-    return cell
+    return only_cell_of(TEXT)
 
 
 def answered_at_once(measurement: Measurement, flow: FlowRecord) -> tuple[Floats, Floats]:

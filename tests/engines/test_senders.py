@@ -4,10 +4,10 @@ packets one by one, and each segment or every second one is acknowledged.
 
 from __future__ import annotations
 
-from fairc.compiler.plan import MetricRequest
+from computed import results
+
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
-from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
 experiment senders {
@@ -24,8 +24,7 @@ experiment senders {
 
 
 def of(measured: Measurement, metric: str, flow: str, begin_s: float) -> dict[str, float | None]:
-    request = MetricRequest(name=metric, sessions=(flow,))
-    found = METRICS[metric].compute(measured.within(Window(begin_s)), request)
+    found = results(measured.within(Window(begin_s)), metric, flow)
     return {value.metric: value.value for value in found}
 
 

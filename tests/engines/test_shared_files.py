@@ -8,13 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from computed import by_name
+from specs import only_cell_of
 
-from fairc import dsl
-from fairc.compiler import compile
-from fairc.compiler.plan import MetricRequest
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import load
-from fairc.runtime.metrics import one_way_delay, startup
 
 SPEC = """fexp 1
 experiment shared {
@@ -40,9 +38,7 @@ def test_what_users_bring_and_ask_for(engine: Engine, tmp_path: Path) -> None:
     rows = "12:00:00,16\n12:00:02,-\n12:00:04,16\n"
     (tmp_path / "log.csv").write_text(f"time,rate_mbps\n{rows}")
     (tmp_path / "sizes.csv").write_text("size [B], cdf [%]\n0, 0\n2000, 50\n9000, 100\n")
-    experiment, found = dsl.load(dsl.Source(str(tmp_path / "file.fexp"), SPEC))
-    assert experiment is not None, dsl.render_full(found)
-    (cell,) = compile(experiment).cells()
+    cell = only_cell_of(SPEC, str(tmp_path / "file.fexp"))
     result = engine.run(cell, tmp_path)
     assert result.error == ""
     measurement = load(cell, result.artefacts)
@@ -51,8 +47,7 @@ def test_what_users_bring_and_ask_for(engine: Engine, tmp_path: Path) -> None:
     begins = [page.begin_s for page in flows["site"].endpoints.loads]
     assert [b - a for a, b in pairwise(begins)] == pytest.approx([1, 1], abs=0.001)
 
-    request = MetricRequest(name="one_way_delay", sessions=("call",))
-    delay = {v.metric: v.value for v in one_way_delay.compute(measurement, request)}
+    delay = by_name(measurement, "one_way_delay", "call")
     # 214 B over 100, 8 and 100 Mbit/s, and 15 ms; then behind a full queue of 100 ms at 8 Mbit/s.
     alone_s = 0.015 + 214 * 8 * (2 / 100e6 + 1 / 8e6)
     least, largest = delay["one_way_delay.min"], delay["one_way_delay.max"]
@@ -63,8 +58,7 @@ def test_what_users_bring_and_ask_for(engine: Engine, tmp_path: Path) -> None:
     transits = flows["call"].endpoints.transits
     assert transits is not None and len(transits.transit_s) == arrived
 
-    request = MetricRequest(name="startup", sessions=("fill",))
-    ends = {v.metric: v.value for v in startup.compute(measurement, request)}
+    ends = by_name(measurement, "startup", "fill")
     # Reno leaves slow start with the first loss, above the 20 packets of the path and the 66 queued.
     assert ends["startup.by_loss"] == 1
     cwnd, time_s = ends["startup.cwnd"], ends["startup.time"]

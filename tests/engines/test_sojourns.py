@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement import Measurement
 
 GOOD_S, BAD_S, LENGTH_S = 0.3, 0.03, 60.0
 CHAIN = """fexp 1
@@ -40,18 +35,8 @@ experiment outages {
 """
 
 
-@pytest.fixture(scope="module")
-def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
-    """Each experiment's cell, measured."""
-    found: dict[str, Measurement] = {}
-    for text in (CHAIN, HALF, OUTAGES):
-        name = re.findall(r"experiment (\w+)", text)[0]
-        (cell,) = compilation_of(text, f"{name}.fexp").cells()
-        folder: Path = tmp_path_factory.mktemp(name)
-        result = engine.run(cell, folder)
-        assert result.error == "", (name, result.error)
-        found[name] = load(cell, result.artefacts)
-    return found
+SPECS = {"chain": CHAIN, "half": HALF, "outages": OUTAGES}
+Cells = dict[str, list[Measurement]]
 
 
 def lost(measured: Measurement) -> tuple[np.ndarray, np.ndarray]:
@@ -68,8 +53,8 @@ def correlation(measured: Measurement, lag_packets: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["chain", "half", "outages"])
-def test_a_cell_is_valid(runs: dict[str, Measurement], name: str) -> None:
-    assert validity.judge(runs[name]) == ("valid", ())
+def test_a_cell_is_valid(runs: Cells, name: str) -> None:
+    assert validity.judge(runs[name][0]) == ("valid", ())
 
 
 @pytest.mark.parametrize(
@@ -81,7 +66,7 @@ def test_a_cell_is_valid(runs: dict[str, Measurement], name: str) -> None:
     ],
 )
 def test_losses_are_those_of_a_chain_in_time(
-    runs: dict[str, Measurement],
+    runs: Cells,
     name: str,
     good_s: float,
     bad_s: float,
@@ -94,19 +79,19 @@ def test_losses_are_those_of_a_chain_in_time(
     Probability, random variables and stochastic processes, section 9-1).
     """
     bad, decay_s = bad_s / (good_s + bad_s), 1 / (1 / good_s + 1 / bad_s)
-    _, gone = lost(runs[name])
+    _, gone = lost(runs[name][0])
     expected = in_good + (in_bad - in_good) * bad
     error = (in_bad - in_good) * np.sqrt(2 * bad * (1 - bad) * decay_s / length_s)
     assert abs(float(gone.mean()) - expected) < 3 * error
     states = (in_bad - in_good) ** 2 * bad * (1 - bad)
     for lag in (5, 10, 20):
         model = states * np.exp(-lag * 1514 * 8 / 8.07e6 / decay_s) / (expected * (1 - expected))
-        assert correlation(runs[name], lag) == pytest.approx(float(model), abs=0.12)
+        assert correlation(runs[name][0], lag) == pytest.approx(float(model), abs=0.12)
 
 
-def test_times_in_both_states_are_exponential(runs: dict[str, Measurement]) -> None:
+def test_times_in_both_states_are_exponential(runs: Cells) -> None:
     """Their mean, and the coefficient of variation of 1, to three standard errors."""
-    t_s, gone = lost(runs["outages"])
+    t_s, gone = lost(runs["outages"][0])
     borders = np.flatnonzero(np.diff(gone.astype(np.int8)))
     lengths_s = np.diff(t_s[borders])
     begins_down = bool(gone[borders[0] + 1])

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import kept_cells
 import numpy as np
 import pytest
-from specs import compilation_of
+from specs import compilation_of, only_cell_of
 
 from fairc.compiler.plan import Node, Route
 from fairc.runtime import validity
@@ -53,10 +54,8 @@ NEXT = ("up", "low")
 @pytest.fixture(scope="module")
 def pinned(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Measurement:
     """The cell of pinned flows, measured."""
-    (cell,) = compilation_of(PINNED).cells()
-    result = engine.run(cell, tmp_path_factory.mktemp("pinned"))
-    assert result.error == ""
-    return load(cell, result.artefacts)
+    cell = only_cell_of(PINNED)
+    return kept_cells.measured(engine, cell, tmp_path_factory.mktemp("pinned"))
 
 
 def test_the_cell_of_pinned_flows_is_valid(pinned: Measurement) -> None:
@@ -165,8 +164,7 @@ def test_base_round_trips_are_those_of_the_way(pinned: Measurement) -> None:
 def test_flows_are_spread_as_the_plan_says(engine: Engine, tmp_path: Path, repetition: int) -> None:
     text = SPREAD.replace("HASH", "ports").replace("REPEAT", "2")
     cell = next(c for c in compilation_of(text).cells() if c.repetition == repetition)
-    result = engine.run(cell, tmp_path)
-    measured = load(cell, result.artefacts)
+    measured = kept_cells.measured(engine, cell, tmp_path)
     assert validity.judge(measured) == ("valid", ())
     for flow in measured.flows:
         way, port = measured.paths.of(flow.plan), flow.plan.port

@@ -12,6 +12,7 @@ from pathlib import Path
 from fairc.compiler import Cell
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import archive
+from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.store.folder import key_of
 
 CACHE = Path(__file__).parents[2] / ".cache" / "tests"
@@ -36,3 +37,8 @@ def artefacts(engine: Engine, cell: Cell, workdir: Path) -> Path:
         archive.pack(result.artefacts, made)
         made.replace(kept)
     return result.artefacts
+
+
+def measured(engine: Engine, cell: Cell, workdir: Path) -> Measurement:
+    """Return what a cell's artefacts show; the parameters are those of `artefacts`."""
+    return load(cell, artefacts(engine, cell, workdir))
