@@ -24,6 +24,8 @@ from .standing import (
     numbered,
 )
 
+_DECIDED: tuple[Standing, ...] = ("holds", "refuted", "undecided")
+
 LONGEST_NAME = 1024
 """Characters of a benchmark's name in Bencher."""
 
@@ -77,8 +79,7 @@ def _tally(of: MemberStanding) -> str:
     if of.decision is None:
         return of.status
     decided = [OF_CLAIM[claim.verdict] for claim in of.decision.claims]
-    words: tuple[Standing, ...] = ("holds", "refuted", "undecided")
-    counts = ((decided.count(word), word) for word in words)
+    counts = ((decided.count(word), word) for word in _DECIDED)
     return ", ".join(numbered(n, word) for n, word in counts if n) or "no claim"
 
 
