@@ -79,8 +79,8 @@ def _tally(of: MemberStanding) -> str:
     if of.decision is None:
         return of.status
     decided = [OF_CLAIM[claim.verdict] for claim in of.decision.claims]
-    counts = ((decided.count(word), word) for word in _DECIDED)
-    return ", ".join(numbered(n, word) for n, word in counts if n) or "no claim"
+    found = (numbered(n, word) for word in _DECIDED if (n := decided.count(word)))
+    return ", ".join(found) or "no claim"
 
 
 def _notes(found: Sequence[VariantStanding]) -> Iterator[str]:
