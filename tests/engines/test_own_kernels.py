@@ -15,7 +15,7 @@ from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl import Source, load
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.uml import custom_kernel, machine
+from fairc.runtime.uml import custom_kernel, machine, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.uml.source import CONFIGURATION, Own, recipe_hash
 from fairc.runtime.vm import image
@@ -239,8 +239,8 @@ def test_a_kernel_may_say_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         *("parameter tcp_cubic/parameters/beta 717", "parameter a/b/c/d 1", "end"),
     )
     console = "".join(f"{custom_kernel.MARK} {line}\n" for line in said)
-    monkeypatch.setattr(custom_kernel.trial, "boot", lambda *_: "seccomp")
-    monkeypatch.setattr(custom_kernel.trial, "ask", lambda *_: machine.ScriptRun(console, "", b""))
+    monkeypatch.setattr(trial, "boot", lambda *_: "seccomp")
+    monkeypatch.setattr(trial, "ask", lambda *_: machine.ScriptRun(console, "", b""))
     nobody: Any = None
     found = custom_kernel.answers(kernels.Kernel(tmp_path, "", "", "", ""), nobody)
     assert found["ccas"] == {"cubic": {"beta": 717}, "x/y": {}}
