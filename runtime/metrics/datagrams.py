@@ -45,10 +45,8 @@ REORDERED = declared("datagrams.reordered", "share of those that arrived late")
 DUPLICATES = declared("datagrams.duplicates", "copies per datagram that arrived")
 JITTER = declared("datagrams.jitter", "variation of the transit time at the end of the flow")
 VALUES = (LOST, REORDERED, DUPLICATES, JITTER)
-MANY, LONG = 0.01, 95
-"""Delays have a remark where a larger share of the datagrams is on its way at the end, and the last
-delay exceeds this percentile.
-"""
+MANY = 0.01
+"""Delays may have a remark where a larger share of the datagrams is on its way at the end."""
 
 
 def left_out(flow: FlowRecord) -> tuple[int, int]:
@@ -62,12 +60,16 @@ def left_out(flow: FlowRecord) -> tuple[int, int]:
 def left_out_of(measurement: Measurement, flow: FlowRecord, delays_s: Floats) -> tuple[int, int]:
     """Return the same where the delays that are known are too short without these; else none.
 
-    They are where the queue still grows at the flow's end: over 1 % are left out, and the last
-    delay is one of the longest. delays_s: in the order in which datagrams came, at least one.
+    They are too short where the queue still grows at the flow's end: over 1 % are left out, and of
+    the last delays, as many as those, half exceed all earlier ones. delays_s: in the order in which
+    datagrams came.
     """
     left, sent = left_out(flow)
-    grows = left > MANY * sent and delays_s[-1] > np.percentile(delays_s, LONG)
-    return (left, sent) if grows and measurement.until_s >= flow.end_s else (0, 0)
+    if left <= MANY * sent or measurement.until_s < flow.end_s:
+        return 0, 0
+    earlier, last = delays_s[:-left], delays_s[-left:]
+    grows = not len(earlier) or np.median(last) > np.max(earlier)
+    return (left, sent) if grows else (0, 0)
 
 
 def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:

@@ -7,10 +7,10 @@ before. t_sent: when the server hands the datagram to its kernel, as it writes i
 t_arrival: when the client's kernel receives it, on the same clock. So all queues, transmissions and
 propagations on the way count, those of the sending host included; `queue_delay` is the wait at the
 bottleneck alone. A lost datagram has no delay: `datagrams.lost` is their share. Nor has one that is
-on its way when the flow ends. Where these are more than 1 % and the last delay is above the 95th
-percentile, as behind a queue that still grows, the longest delays are missing: `censored` and a
-remark count them. Of a `ping`, it is the way from server to client. iperf3 and third-party images
-do not say when datagrams arrive.
+on its way when the flow ends. Where these are more than 1 %, and of the last delays, as many as
+these, half exceed all earlier ones, as behind a queue that still grows, the longest delays are
+missing: `censored` and a remark count them. Of a `ping`, it is the way from server to client.
+iperf3 and third-party images do not say when datagrams arrive.
 
 Percentiles interpolate linearly. The curve `distribution` has the whole distribution: x is the
 delay that a share y of the datagrams does not exceed, in steps of 0.5 %; scale is the number of

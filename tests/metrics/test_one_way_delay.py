@@ -82,6 +82,7 @@ def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:
         (range(20, 121), 1, (0, 0)),  # 1 %: these cannot matter
         (range(120, 19, -1), 3, (0, 0)),  # the queue has emptied
         ([30] * 101, 3, (0, 0)),
+        ([30] * 100 + [40], 3, (0, 0)),  # a full queue, which happens to end with its longest delay
     ],
 )
 def test_the_longest_delays_are_missing_where_a_queue_still_grows(
