@@ -190,8 +190,9 @@ class Unexpected:
 
     @property
     def read(self) -> str:
-        """The text before it, without white space at the end."""
-        # Patterns that end here try each place before: only so many are tried.
+        """The last `REACH` characters before it, without white space at the end: a pattern that
+        ends there is tried at each place.
+        """
         return self.source.text[: self.start].rstrip()[-REACH:]
 
     @property

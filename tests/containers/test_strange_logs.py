@@ -1,4 +1,4 @@
-"""What the containers of an image of others leave, without a Docker engine."""
+"""What containers of third-party images leave in their logs, without a Docker engine."""
 
 from __future__ import annotations
 
