@@ -22,6 +22,8 @@ UNSHAPED_BPS = 100_000_000
 # Compressed bytes of a data packet where it is captured, more of QUIC, whose payload is random; and
 # of everything else, per flow and second. Fitted to the runs of five published studies.
 CAPTURED_BYTES, OF_QUIC_BYTES, LOGGED_BYTES_PER_S = 25, 15, 800
+# Of a cell without raw artefacts: its result and series, and its part of tables and page.
+WITHOUT_RAW_BYTES = 60_000
 # Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK
 # with blocks; the records of a QUIC server; a line about a connection at each
 # sample or tick (long ones: most are shorter).
@@ -91,6 +93,11 @@ class Estimate:
         found = copy(self)
         found.extrapolate(round(share * self.cells))
         return found
+
+    @property
+    def kept_bytes(self) -> float:
+        """What is left of `disk_bytes` if valid cells keep no raw artefacts."""
+        return min(self.disk_bytes, WITHOUT_RAW_BYTES * self.cells)
 
     @property
     def wall_s(self) -> float:

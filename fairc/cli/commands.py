@@ -22,6 +22,7 @@ from .options import (
     engine,
     form,
     jobs,
+    keep_raw,
     quiet,
     settings,
     type_path,
@@ -191,6 +192,7 @@ def compile() -> None:
     is_flag=True,
     help="Then rerun some cells with hosts that delay packets by up to the time of one full frame.",
 )
+@keep_raw(default=True)
 @click.option(
     "--collect",
     "collecting",
@@ -352,11 +354,7 @@ def suite_plan() -> None:
 @suite_output
 @engine
 @jobs
-@click.option(
-    "--keep-raw",
-    is_flag=True,
-    help="Keep the raw artefacts of finished experiments, most of a suite's size on disk.",
-)
+@keep_raw(default=False)
 @allow_module
 @allow_program
 @quiet

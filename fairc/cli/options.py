@@ -205,6 +205,17 @@ def _be_quiet(context: click.Context, parameter: click.Parameter, value: bool) -
         console.be_quiet()
 
 
+def keep_raw(default: bool) -> Decorator:
+    """Return the option that says whether valid cells keep their raw artefacts."""
+    return click.option(
+        "--keep-raw/--drop-raw",
+        default=default,
+        show_default=True,
+        help="Keep the raw artefacts of valid cells, most of what they take on disk; without them,"
+        " `fairc verify` cannot recompute their metrics.",
+    )
+
+
 quiet = click.option(
     "--quiet",
     "-q",

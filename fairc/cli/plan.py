@@ -152,6 +152,7 @@ def _totals(estimate: Estimate) -> dict[str, Any]:
         "virtual_s": round(estimate.virtual_s, 3),
         "wall_s": round(estimate.wall_s, 1),
         "disk_bytes": round(estimate.disk_bytes),
+        "kept_bytes": round(estimate.kept_bytes),
     }
 
 
@@ -166,7 +167,8 @@ def _shown(compilation: Compilation, costs: Estimates) -> dict[str, str | None]:
         "cells": span([str(e.cells) for e in both]),
         "virtual_s": span([duration(e.virtual_s) for e in both]),
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {costs.most.jobs} {cores}",
-        "disk_bytes": span([size(e.disk_bytes) for e in both]),
+        "disk_bytes": span([size(e.disk_bytes) for e in both])
+        + f"; {size(costs.most.kept_bytes)} with --drop-raw",
         "baselines": f"{counted(solo.cells, 'cell')} of these, of {found} without other flows;"
         f" about {duration(solo.wall_s)}"
         if solo

@@ -42,6 +42,7 @@ def run(
     where: str | None,
     fresh: bool,
     phases: bool,
+    keep_raw: bool,
     collecting: bool,
     machine: str | None,
     allow_image: bool,
@@ -51,10 +52,10 @@ def run(
 ) -> int:
     """Run the missing cells of FILE or of the plan in DIR, and write the report."""
     if collecting:
-        if settings or engine or where or fresh or phases:
+        if settings or engine or where or fresh or phases or not keep_raw:
             raise UsageError(
-                "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
-                " not apply"
+                "--collect runs nothing: --set, --engine, --where, --fresh, --phase-check and"
+                " --drop-raw do not apply"
             )
         from .collect import collect
 
@@ -70,6 +71,7 @@ def run(
         where=where,
         fresh=fresh,
         phases=phases,
+        keep_raw=keep_raw,
         allowed=Allowed(images=allow_image, modules=allow_module, programs=allow_program),
         packed=packed,
         strict=strict,
@@ -105,6 +107,7 @@ class RunOptions:
     where: str | None = None
     fresh: bool = False
     phases: bool = False
+    keep_raw: bool = True
     packed: bool = False
     strict: bool = False
 
@@ -201,6 +204,7 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
                 invocation(store, lock.planned(store.path), options.where, phases=options.phases),
                 fresh=options.fresh,
                 phases=options.phases,
+                keep_raw=options.keep_raw,
                 strict=options.strict,
             )
 
@@ -256,13 +260,14 @@ def sweep(
     *,
     fresh: bool,
     phases: bool,
+    keep_raw: bool,
     strict: bool = False,
 ) -> int:
     """Run the missing cells of the store's plan, and report; return the exit status.
 
     asked: what the lock keeps of this command (runtime/run/history.py). phases: also run the phase
     check.
-    strict: as for `conclude`.
+    keep_raw: as for `Sweep`. strict: as for `conclude`.
     """
     if not any(map(wanted, store.cells())):
         where = asked.get("where", "")
@@ -274,7 +279,9 @@ def sweep(
     record = history.carried(store, asked)
     described = with_images(lambda: lock.describe(store.path, engine))  # one with Chromium, say
     store.write_json(LOCK, {**described, **record})
-    counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
+    counts = rounds.run(
+        store, engine, console.progress(), jobs, wanted, fresh, keep_raw, console.say
+    )
     checked = None
     if phases:
         from .phase import check_phases

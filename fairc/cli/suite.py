@@ -17,7 +17,7 @@ from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.report import place
 from fairc.runtime.report.run import ReportError
 from fairc.runtime.run.progress import duration
-from fairc.runtime.store.folder import OccupiedError, Store, StoreError
+from fairc.runtime.store.folder import OccupiedError, StoreError
 from fairc.runtime.suites import folder as suites
 from fairc.runtime.suites import forms, standing
 from fairc.runtime.suites.folder import Member, Suite
@@ -42,8 +42,6 @@ NOT_OVER = "impossible-pair"
 """The code of a controller that does not exist over a transport."""
 LONGEST = 400
 """Characters of a reason that is kept."""
-KEPT_BYTES = 60_000
-"""Of a cell without raw artefacts: its result and series, and its part of tables and page."""
 
 
 def suite_list(form: str) -> None:
@@ -113,12 +111,11 @@ def suite_plan(
     if form == "json":
         console.result(console.as_json({"suite": suite.name, "members": documents}))
     else:
-        keys = ("cells", "wall_s", "disk_bytes")
-        cells, wall_s, disk = (sum(d[key] for d in planned) for key in keys)
-        at_once = max((d["disk_bytes"] for d in planned), default=0) + KEPT_BYTES * cells
+        keys = ("cells", "wall_s", "disk_bytes", "kept_bytes")
+        cells, wall_s, disk, kept = (sum(d[key] for d in planned) for key in keys)
         console.result(
             f"{len(planned)} experiments: at most {cells} cells, about {duration(wall_s)} with"
-            f" --jobs {jobs}; {size(min(at_once, disk))} of disk, {size(disk)} with --keep-raw"
+            f" --jobs {jobs}; {size(kept)} of disk, {size(disk)} with --keep-raw"
         )
     return Status.WRONG if any(d["status"] == "broken" for d in documents) else Status.WELL
 
@@ -155,6 +152,7 @@ def suite_run(
         jobs=jobs,
         allowed=Allowed(modules=allow_module, programs=allow_program),
         chose_folder=True,
+        keep_raw=keep_raw,
     )
     state = standing.read_state(variant.folder)
     if state is None:
@@ -177,8 +175,6 @@ def suite_run(
         state = standing.read_state(variant.folder) or state  # another run may have added to it
         state.members[member.name] = ran.model_copy(update={"made_of": made_of})
         standing.write_state(variant, state)
-        if ran.status == "run" and not keep_raw:
-            _remove_raw(standing.run_of(variant, member))
         console.outcome("")
     return _report(suite, results, variant)
 
@@ -209,20 +205,6 @@ def _ran(suite: Suite, variant: Variant, member: Member, options: RunOptions) ->
             console.complain(f"help: {help}")
         return _member_run("broken", text)
     return _member_run("run", "")
-
-
-def _remove_raw(run: Path) -> None:
-    """Remove the raw artefacts of an experiment that is done: all of a suite's would fill a
-    disk.
-
-    Those of cells that are not valid stay: they show why.
-    """
-    with Store(run) as store:
-        freed = store.remove_raw(only_valid=True)
-    if freed:
-        console.outcome(
-            f"removed the raw artefacts of its valid cells, {size(freed)}: --keep-raw keeps them"
-        )
 
 
 def suite_report(name: Path, output: Path | None) -> None:

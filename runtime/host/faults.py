@@ -18,9 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RESUMES = "then the same command resumes: finished cells are kept"
+ROOM = (
+    "free some space there, use another place with TMPDIR or -o, or keep less with"
+    " `fairc run --drop-raw`"
+)
 HELP = {
-    errno.ENOSPC: "free some space there, or use another place with TMPDIR or -o",
-    errno.EDQUOT: "free some space there, or use another place with TMPDIR or -o",
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
     errno.EFBIG: "a higher limit of file sizes: ulimit -f unlimited",
     errno.EMFILE: "a higher limit of open files: ulimit -n 1024",
     errno.ENFILE: "fewer programs at once on this machine: all of its files are open",

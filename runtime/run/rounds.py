@@ -32,6 +32,7 @@ def run(
     jobs: int,
     wanted: Callable[[Cell], bool],
     fresh: bool = False,
+    keep_raw: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> Counts:
     """Run the missing cells of the store's plan; arguments as for `Sweep`. Raises
@@ -44,7 +45,7 @@ def run(
     if plan.baselines:
         wanted = _with_baselines(store, wanted)
     if plan.precision is None:
-        return Sweep(store, engine, progress, jobs, wanted, fresh).run()
+        return Sweep(store, engine, progress, jobs, wanted, fresh, keep_raw=keep_raw).run()
     bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c) and not c.baseline}
     rule = StoppingRule(plan, bindings)
     going = {name: values for values, names in rule.groups.items() for name in names}
@@ -54,7 +55,7 @@ def run(
     for look in rule.interim:
         round_of = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
         due = _with_baselines(store, round_of) if plan.baselines else round_of
-        sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted)
+        sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted, keep_raw)
         counts.include(sweep.run())
         emitted = sweep.emitted
         for values in of_results(plan, _results(store, sweep, due)):

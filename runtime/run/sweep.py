@@ -66,8 +66,10 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. overlapping: cells run while others are analysed; False: one after the other, in
-    the memory and on the disk of a single cell. The caller holds the store's lock.
+    written twice. keep_raw: False: the raw artefacts of a valid cell go as soon as it is stored;
+    those of other cells show why. overlapping: cells run while others are analysed; False: one
+    after the other, in the memory and on the disk of a single cell. The caller holds the store's
+    lock.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Sweep:
         wanted: Callable[[Cell], bool] = lambda _: True,
         fresh: bool = False,
         emitted: dict[str, str] | None = None,
+        keep_raw: bool = True,
         overlapping: bool = True,
     ) -> None:
         self.store = store
@@ -87,6 +90,7 @@ class Sweep:
         self.jobs = jobs
         self.wanted = wanted
         self.fresh = fresh
+        self.keep_raw = keep_raw
         self.overlapping = overlapping
         self.emitted: dict[str, str] = emitted or {}
         self._requests = store.plan.requests
@@ -259,6 +263,8 @@ class Sweep:
             return Task(task.cell, task.key, self.store.scratch(task.work.name))
         if not self._stopped:
             self.store.commit(task.key, job.folder, result)
+            if not self.keep_raw and result.verdict == "valid":
+                self.store.remove_raw(task.key)
             shutil.rmtree(task.work)
         return result
 

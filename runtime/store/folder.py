@@ -367,20 +367,9 @@ class Store:
         """Return whether a cell's raw artefacts are still there."""
         return (self.folder(key) / RAW).is_file()
 
-    def remove_raw(self, *, only_valid: bool = False) -> int:
-        """Remove the raw artefacts of all cells, or of the valid ones; return the number of bytes
-        freed.
-        """
-        folders = sorted((self.path / "cells").glob("*"))
-        return sum(
-            cell_folder.remove_raw(folder)
-            for folder in folders
-            if not only_valid or self._is_valid(folder.name)
-        )
-
-    def _is_valid(self, key: str) -> bool:
-        result = self.result(key)
-        return result is not None and result.verdict == "valid"
+    def remove_raw(self, key: str = "*") -> int:
+        """Remove the raw artefacts of a cell, or of all; return the number of bytes freed."""
+        return sum(map(cell_folder.remove_raw, sorted((self.path / "cells").glob(key))))
 
     def remove(self, key: str) -> None:
         """Remove the cell with a key, if there is one; what the user keeps in its folder stays."""

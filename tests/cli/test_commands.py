@@ -73,7 +73,15 @@ def test_plan_as_json(fairc: Fairc) -> None:
     plan = json.loads(called.out)
     assert list(plan) == [
         *("experiment", "configurations", "excluded", "cells"),
-        *("virtual_s", "wall_s", "disk_bytes", "warnings", "engine", "engine_reasons"),
+        *(
+            "virtual_s",
+            "wall_s",
+            "disk_bytes",
+            "kept_bytes",
+            "warnings",
+            "engine",
+            "engine_reasons",
+        ),
         *("comparisons", "settling"),
     ]
     assert (plan["experiment"], plan["configurations"], plan["cells"]) == ("tiny", 2, 6)

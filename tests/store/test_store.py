@@ -140,14 +140,6 @@ def test_raw_artefacts_can_be_removed(store: Store) -> None:
     assert store.result(key) is not None
 
 
-def test_raw_artefacts_of_valid_cells_alone_can_be_removed(store: Store) -> None:
-    invalid, valid = store.cells()
-    with store:
-        keys = [put(store, invalid, "invalid"), put(store, valid)]
-        assert store.remove_raw(only_valid=True) == 3
-    assert [store.has_raw(key) for key in keys] == [True, False]
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "fairc-plan", "version": 9}'])
 def test_a_broken_plan_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "plan.json").write_text(text)

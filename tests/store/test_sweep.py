@@ -54,12 +54,14 @@ class Counting(FakeEngine):
         return super().run(cell, workdir)
 
 
-def sweep(path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 2) -> Counts:
+def sweep(
+    path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 2, keep_raw: bool = True
+) -> Counts:
     with Store(path) as store:
         compilation = compilation_of(SPEC.replace("MEASURE", measure))
         store.adopt(store.stage(lambda folder: emit(compilation, folder, ("json",))))
         store.write_json("lock.json", lock.describe(path, engine))
-        return Sweep(store, engine, Progress(), jobs).run()
+        return Sweep(store, engine, Progress(), jobs, keep_raw=keep_raw).run()
 
 
 def results(path: Path) -> list[CellResult]:
@@ -141,6 +143,17 @@ def test_without_raw_data_a_new_metric_runs_the_cell(tmp_path: Path) -> None:
     engine = Counting()
     sweep(tmp_path, engine, "goodput, throughput")
     assert sorted(engine.ran) == [1, 2, 3, 4]
+
+
+def test_only_cells_that_are_not_valid_keep_their_raw_artefacts(tmp_path: Path) -> None:
+    engine = Counting(faults={2: "fail"})
+    assert sweep(tmp_path, engine, keep_raw=False) == Counts(valid=3, failed=1)
+    for result in results(tmp_path):
+        kept = Store(tmp_path).has_raw(result.key)
+        assert kept is (result.status == "failed")
+    again = Counting()
+    assert sweep(tmp_path, again, keep_raw=False) == Counts(valid=4)
+    assert again.ran == [2]
 
 
 def test_a_damaged_archive_runs_the_cell(tmp_path: Path) -> None:
