@@ -26,7 +26,8 @@ class Job(Model):
 
     result: known before the analysis: status `failed`, and `error` where the engine failed.
     artefacts: folder of the raw artefacts. stored: the archive from which they are unpacked first,
-    if any. console: the machine's output. folder: for the files to be stored.
+    if any. console: the machine's output. folder: for the files to be stored. keep_raw: also the
+    raw artefacts of a valid cell.
     """
 
     cell: Cell
@@ -35,6 +36,7 @@ class Job(Model):
     stored: Path | None = None
     console: str = ""
     folder: Path
+    keep_raw: bool = True
 
 
 class Answer(Model):
@@ -56,10 +58,11 @@ def derive(job: Job, requests: Requests) -> CellResult | None:
         if job.stored and not _unpacked(job.stored, job):
             return None
         result, console = _analysed(job, requests)
-        if job.stored:
-            link_or_copy(job.stored, job.folder / RAW)
-        else:
-            archive.pack(job.artefacts, job.folder / RAW)
+        if job.keep_raw or result.verdict != "valid":
+            if job.stored:
+                link_or_copy(job.stored, job.folder / RAW)
+            else:
+                archive.pack(job.artefacts, job.folder / RAW)
         if result.status == "failed":
             (job.folder / CONSOLE).write_text(console, encoding="utf-8", errors="replace")
     except Exception as error:

@@ -66,10 +66,9 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. keep_raw: False: the raw artefacts of a valid cell go as soon as it is stored;
-    those of other cells show why. overlapping: cells run while others are analysed; False: one
-    after the other, in the memory and on the disk of a single cell. The caller holds the store's
-    lock.
+    written twice. keep_raw: False: raw artefacts of valid cells are not stored. overlapping: cells
+    run while others are analysed; False: one after the other, in the memory and on the disk of a
+    single cell. The caller holds the store's lock.
     """
 
     def __init__(
@@ -263,8 +262,6 @@ class Sweep:
             return Task(task.cell, task.key, self.store.scratch(task.work.name))
         if not self._stopped:
             self.store.commit(task.key, job.folder, result)
-            if not self.keep_raw and result.verdict == "valid":
-                self.store.remove_raw(task.key)
             shutil.rmtree(task.work)
         return result
 
@@ -302,6 +299,7 @@ class Sweep:
             stored=stored / RAW if stored else None,
             console=raw.console if raw else "",
             folder=self.store.scratch(f"{task.key}.cell"),
+            keep_raw=self.keep_raw,
         )
 
 

@@ -367,9 +367,9 @@ class Store:
         """Return whether a cell's raw artefacts are still there."""
         return (self.folder(key) / RAW).is_file()
 
-    def remove_raw(self, key: str = "*") -> int:
-        """Remove the raw artefacts of a cell, or of all; return the number of bytes freed."""
-        return sum(map(cell_folder.remove_raw, sorted((self.path / "cells").glob(key))))
+    def remove_raw(self) -> int:
+        """Remove the raw artefacts of all cells; return the number of bytes freed."""
+        return sum(map(cell_folder.remove_raw, sorted((self.path / "cells").glob("*"))))
 
     def remove(self, key: str) -> None:
         """Remove the cell with a key, if there is one; what the user keeps in its folder stays."""

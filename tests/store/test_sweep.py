@@ -156,6 +156,13 @@ def test_only_cells_that_are_not_valid_keep_their_raw_artefacts(tmp_path: Path) 
     assert again.ran == [2]
 
 
+def test_raw_artefacts_that_were_kept_go_with_the_next_analysis(tmp_path: Path) -> None:
+    sweep(tmp_path, Counting())
+    engine = Counting()
+    assert sweep(tmp_path, engine, "goodput, throughput", keep_raw=False) == Counts(valid=4)
+    assert engine.ran == [] and not list(tmp_path.glob("cells/*/raw.tar.zst"))
+
+
 def test_a_damaged_archive_runs_the_cell(tmp_path: Path) -> None:
     sweep(tmp_path, Counting())
     damaged = next(tmp_path.glob("cells/*/raw.tar.zst"))
