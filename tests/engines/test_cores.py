@@ -64,7 +64,7 @@ def free() -> bool:
     """Whether this process would get a core at once."""
     taken = cores._cores()
     core = taken._free.get()
-    got = taken._locked(core)
+    got = taken._is_mine(core)
     if got and (file := taken._files[core]) is not None:
         fcntl.lockf(file, fcntl.LOCK_UN)
     taken._free.put(core)
@@ -83,6 +83,41 @@ def test_a_core_of_another_process_is_free_when_that_ends() -> None:
         assert time.monotonic() - began < 30
 
 
+TAKES_EACH_AGAIN = """
+import os
+import threading
+import time
+from fairc.runtime.host import cores
+def run():
+    while True:
+        with cores.one(threading.Event()):
+            print("held", flush=True)
+            time.sleep(0.2)
+for _ in os.sched_getaffinity(0):
+    threading.Thread(target=run).start()
+"""
+
+
+def test_a_run_with_many_cells_gives_way_after_each() -> None:
+    """In place of taking each core again that it has just left, until it ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", TAKES_EACH_AGAIN], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "held\n"
+            for _ in range(5):
+                began = time.monotonic()
+                with cores.one(threading.Event()) as core:
+                    assert core in os.sched_getaffinity(0)
+                assert time.monotonic() - began < 5
+            before = time.monotonic()
+            while process.stdout.readline() and time.monotonic() - before < 1:
+                pass  # it goes on
+            assert process.poll() is None
+        finally:
+            process.kill()
+
+
 def test_whoever_is_interrupted_waits_no_longer() -> None:
     """As Ctrl-C does while another command has all the cores."""
     closed = threading.Event()
@@ -98,7 +133,7 @@ def test_reports_wait_for_reports_alone() -> None:
     with another_process("for_report(print)") as process:
         assert free()
         slots = cores._cores("report-")
-        assert not any(map(slots._locked, os.sched_getaffinity(0)))
+        assert not any(map(slots._is_mine, os.sched_getaffinity(0)))
         assert process.stdin is not None
         process.stdin.close()
         with cores.for_report(print) as core:
