@@ -10,9 +10,9 @@ before it; packets of other flows in between separate bursts. Each burst counts 
 packets over bursts, and half of the bursts are no larger than bursts.p50. bursts.max is the largest
 one: what a queue must absorb where the sender's link is much faster than the bottleneck.
 
-1: every packet is sent alone, as by a pacer, or by ACKs that arrive one by one. Where TCP
-leaves its segmentation to its interface (`offload = on`) they are frames as well, as they leave
-that (measurement.md, rule 4). Percentiles interpolate linearly.
+1: every packet is sent alone, as by a pacer, or by ACKs that arrive one by one. Where TCP leaves
+its segmentation to its interface (`offload = on`) they are frames as well, as they leave that
+(measurement.md, rule 4). Percentiles interpolate linearly; the 95th needs 20 values, the 99th 100.
 The curve `distribution` has the whole distribution over bursts.
 
 Unit: packets. Source: Aggarwal, Savage and Anderson, Understanding the Performance of TCP Pacing,
@@ -33,7 +33,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
-from .distribution import curves_of, percentile_values, percentiles, stored
+from .distribution import curves_of, percentile_values, percentiles, stored, too_few
 
 MEAN = declared("bursts.mean", "mean number of packets of a burst")
 MAX = declared("bursts.max", "packets of the largest burst")
@@ -95,7 +95,8 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             found += (value.of(None, flow.name, why) for value in VALUES)
             continue
         numbers = (bursts.mean(), *percentiles(bursts), bursts.max(), len(bursts))
-        found += (v.of(float(n), flow.name) for v, n in zip(VALUES, numbers, strict=True))
+        few = too_few(bursts)
+        found += (v.of(float(n), flow.name, few) for v, n in zip(VALUES, numbers, strict=True))
     return tuple(found)
 
 

@@ -34,9 +34,19 @@ def percentile_values(
 def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
     """Return the numbers of `percentile_values`, with linear interpolation; at least one sample.
 
+    Not a number, but for the median, of fewer than 1 / (1 - p) samples (1 / p below the median):
+    it would be about the largest or smallest of them (`too_few`).
+
     Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
     """
-    return tuple(float(n) for n in np.percentile(samples, PERCENTILES))
+    found = np.percentile(samples, PERCENTILES)
+    known = [p == 50 or len(samples) * min(p, 100 - p) >= 100 for p in PERCENTILES]
+    return tuple(float(n) for n in np.where(known, found, np.nan))
+
+
+def too_few(samples: NDArray[np.float64]) -> str:
+    """Return why `percentiles` has no number."""
+    return f"too few values for this percentile: {len(samples)}"
 
 
 def distribution(metric: str, flow: str | None, samples: NDArray[np.float64]) -> Curve:

@@ -8,10 +8,11 @@ in the stream is there, too. `frame_delay.late` is the share of the frames that 
 `deadline` after their capture (default 150 ms, ITU-T G.114): later ones, lost ones and cancelled
 ones; those captured less than that before the flow's end are left out.
 
-`kind` and `way` say which frames count: of the video where there is one, else of the audio;
-`way: up` are those from the client to the server. Frames count that were captured while the cell is
-measured. One that never came has no delay: `frames` counts those. Percentiles interpolate linearly.
-The curve `distribution` has the whole distribution, as of `one_way_delay`.
+`kind` and `way` say which frames count: of the video where there is one, else of the audio; `way:
+up` are those from the client to the server. Frames count that were captured while the cell is
+measured. One that never came has no delay: `frames` counts those. Percentiles interpolate linearly;
+the 95th needs 20 values, the 99th 100. The curve `distribution` has the whole distribution, as of
+`one_way_delay`.
 
 Unit: s (frame_delay.late: 1). Source: RFC 8836, section 2 (delay of interactive media); ITU-T
 G.114, 2003 (150 ms); Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
@@ -25,7 +26,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Presentation, declared
-from .distribution import curves_of, percentile_values, percentiles, stored
+from .distribution import curves_of, percentile_values, percentiles, stored, too_few
 from .media import Nothing, counted, media_metric, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
@@ -57,10 +58,11 @@ def _of_flow(
         reason = "no frame came"
         return (*(value.of(None, flow.name, reason) for value in VALUES[:-1]), of_late)
     numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
+    few = too_few(delays)
     left_out = int(unfinished(flow, found).sum()), len(found)
     return (
         *(
-            value.of(float(n), flow.name, censored=left_out if value.censoring else (0, 0))
+            value.of(float(n), flow.name, few, censored=left_out if value.censoring else (0, 0))
             for value, n in zip(VALUES, numbers, strict=False)
         ),
         of_late,

@@ -12,9 +12,9 @@ these, half exceed all earlier ones, as behind a queue that still grows, the lon
 missing: `censored` and a remark count them. Of a `ping`, it is the way from server to client.
 iperf3 and third-party images do not say when datagrams arrive.
 
-Percentiles interpolate linearly. The curve `distribution` has the whole distribution: x is the
-delay that a share y of the datagrams does not exceed, in steps of 0.5 %; scale is the number of
-datagrams.
+Percentiles interpolate linearly; the 95th needs 20 values, the 99th 100. The curve `distribution`
+has the whole distribution: x is the delay that a share y of the datagrams does not exceed, in steps
+of 0.5 %; scale is the number of datagrams.
 
 Unit: s. Source: RFC 7679 (one-way delay), between the two programs; Hyndman and Fan, Sample
 quantiles in statistical packages, 1996, definition 7.
@@ -31,7 +31,7 @@ from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
 from .datagrams import LEFT_OUT, left_out_of
-from .distribution import curves_of, percentile_values, percentiles, stored
+from .distribution import curves_of, percentile_values, percentiles, stored, too_few
 
 MEAN = declared("one_way_delay.mean", "mean time from server to client", LEFT_OUT)
 MIN = declared("one_way_delay.min", "shortest time from server to client")
@@ -75,7 +75,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
     left = left_out_of(measurement, flow, delays)
     return tuple(
-        value.of(float(n), flow.name, censored=left if value.censoring else (0, 0))
+        value.of(float(n), flow.name, too_few(delays), censored=left if value.censoring else (0, 0))
         for value, n in zip(VALUES, numbers, strict=True)
     )
 

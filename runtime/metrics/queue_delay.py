@@ -7,9 +7,9 @@ included that waited in it at the cell's end and left while it drained. Entry is
 bottleneck's router, exit the moment at which the queue hands the packet to the link, so
 serialisation and propagation are not included. Where the queue dropped some of several identical
 packets, all of them are left out, unless the order of packets or the limit of a `fifo` says which
-ones were dropped. Percentiles interpolate linearly. The curve `distribution`
-has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps
-of 0.5 %; scale is the number of packets.
+ones were dropped. Percentiles interpolate linearly; the 95th needs 20 values, the 99th 100. The
+curve `distribution` has the whole distribution: x is the delay that a share y of the packets does
+not exceed, in steps of 0.5 %; scale is the number of packets.
 
 Unit: s. Source: RFC 7679 (one-way delay) between the two capture points; Hyndman and Fan, Sample
 quantiles in statistical packages, 1996, definition 7; measurement.md, rule 14.
@@ -24,7 +24,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import UNSEEN, Metric, declared, per_flow
-from .distribution import curves_of, percentile_values, percentiles, stored
+from .distribution import curves_of, percentile_values, percentiles, stored, too_few
 
 MEAN = declared("queue_delay.mean", "mean time in the bottleneck queue")
 MAX = declared("queue_delay.max", "longest time in the bottleneck queue")
@@ -54,7 +54,10 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         reason = UNSEEN if flow.queue.blind else ALIKE if passed else NONE
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *percentiles(delay), delay.max())
-    return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
+    few = too_few(delay)
+    return tuple(
+        value.of(float(n), flow.name, few) for value, n in zip(VALUES, numbers, strict=True)
+    )
 
 
 curves = curves_of("queue_delay", lambda measurement, flow, _: _delays(measurement, flow))

@@ -18,7 +18,7 @@ there, from the moment at which their program sends them, which their echoes bri
 small packets between the flow's hosts on the idle network before the epoch, which measure the base
 RTT without queueing. The packets of a flow `ping` that are on their way when it ends have no RTT:
 as of `one_way_delay`, a remark counts them where a queue still grows. `srtt` is what the sender
-makes of it. Percentiles interpolate linearly.
+makes of it. Percentiles interpolate linearly; the 95th needs 20 values, the 99th 100.
 
 A flow over Multipath TCP has rtt.subflow for each of its paths, named after the flow and the path,
 `one-wifi`: the mean over the packets that its subflows transmitted there.
@@ -46,7 +46,7 @@ from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Metric, declared, per_flow
 from .datagrams import LEFT_OUT, left_out_of
-from .distribution import curves_of, percentile_values, percentiles, stored
+from .distribution import curves_of, percentile_values, percentiles, stored, too_few
 
 MEAN = declared("rtt.mean", "mean RTT of the packets", LEFT_OUT)
 MIN = declared("rtt.min", "smallest RTT of a packet")
@@ -73,7 +73,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         numbers = (float(rtts.mean()), float(rtts.min()), *percentiles(rtts))
         left = left_out_of(measurement, flow, rtts)
         mean, least, *rest = (
-            value.of(n, flow.name, censored=left if value.censoring else (0, 0))
+            value.of(n, flow.name, too_few(rtts), censored=left if value.censoring else (0, 0))
             for value, n in zip(values, numbers, strict=True)
         )
     return (mean, least, base, *rest, *_of_subflows(measurement, flow))

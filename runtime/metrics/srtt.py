@@ -7,8 +7,9 @@ srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every
 connection after the warm-up and until the flow is stopped or the cell ends, so the statistics are
 over time; it varies less than the RTTs of single packets (`rtt`). QUIC subtracts the time for which
 the receiver says that it delayed an ACK, TCP cannot: where ACKs are delayed, the two differ on one
-path. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw, no delay of
-an ACK subtracted; it includes queueing if the queue was never empty. iperf3 reports only srtt.
+path. Percentiles interpolate linearly; the 95th needs 20 values, the 99th 100. min_rtt: the
+smallest RTT that the sender saw, no delay of an ACK subtracted; it includes queueing if the queue
+was never empty. iperf3 reports only srtt.
 
 Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rule 19.
 """
@@ -21,7 +22,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, declared, per_flow
-from .distribution import percentile_values, percentiles
+from .distribution import percentile_values, percentiles, too_few
 
 MEAN = declared("srtt.mean", "mean of the sender's smoothed RTT")
 MIN = declared("srtt.min", "smallest RTT that the sender saw")
@@ -36,11 +37,12 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     none = "the sender has no RTT sample"
     rtts = samples.rtt_s[counted]
     untold = "its sender does not report it" if len(rtts) else none
+    few = too_few(rtts) if len(rtts) else none
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
         MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
         MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, untold),
-        *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
+        *(value.of(n, flow.name, few) for value, n in zip(PERCENTILES, numbers, strict=True)),
     )
 
 

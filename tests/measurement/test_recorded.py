@@ -53,7 +53,11 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         ("cubic", 100_000, True),
         ("bbr", 100_000, True),
     ]
-    undefined = {value.metric: value.reason for value in analysis.metrics if value.value is None}
+    undefined = {
+        value.metric: value.reason
+        for value in analysis.metrics
+        if value.value is None and not value.reason.startswith("too few values")
+    }
     videos = ("qoe", "stalls.count", "stalls.time", "startup")
     percentiles = {
         f"fct.p{p}": f"too few transfers for a {p}th percentile: 1"

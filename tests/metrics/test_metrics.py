@@ -210,7 +210,7 @@ def test_queue_delay_by_hand(tmp_path: Path) -> None:
     found = values(made, tmp_path, "queue_delay")
     assert found["queue_delay.mean", "a"] == pytest.approx((4 * 5 + 45) / 5 * 1e-3)
     assert found["queue_delay.p50", "a"] == pytest.approx(5e-3)
-    assert found["queue_delay.p95", "a"] == pytest.approx((5 + 0.8 * 40) * 1e-3)
+    assert found["queue_delay.p95", "a"] is None  # of five values
     assert found["queue_delay.max", "a"] == pytest.approx(45e-3)
     (curve,) = queue_delay.curves(
         load(made.cell, made.write(tmp_path)), MetricRequest(name="queue_delay")
@@ -314,6 +314,7 @@ def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> 
     if metric.name in ELSEWHERE:
         return
     assert all(v.flow in ("a", "b", "a, b", "everyone", None) for v in found)
+    found = [v for v in found if not v.reason.startswith("too few values")]
     # Bulk transfers have no videos and no ends, and nobody polices them; nothing else is undefined
     # in an ordinary cell.
     assert all(v.value is not None or v.reason.startswith("no flow ") for v in found)

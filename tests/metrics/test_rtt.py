@@ -329,7 +329,8 @@ def test_values_by_hand(tmp_path: Path) -> None:
     assert found["rtt.mean"] == pytest.approx(0.030)
     assert found["rtt.min"] == pytest.approx(0.010)
     assert found["rtt.p50"] == pytest.approx(0.030)
-    assert found["rtt.p95"] == pytest.approx(0.048)
+    assert found["rtt.p75"] == pytest.approx(0.040)
+    assert (found["rtt.p10"], found["rtt.p90"]) == (None, None)  # of five values
     assert found["rtt.base"] == pytest.approx(0.05005)
     request = MetricRequest(name="rtt", sessions=("a",))
     (curve,) = rtt.curves(measurement, request)
