@@ -19,7 +19,12 @@ SHOWN = 10
 
 
 def check_phases(
-    run: Store, engine: Engine, jobs: int, wanted: Callable[[Cell], bool], fresh: bool
+    run: Store,
+    engine: Engine,
+    jobs: int,
+    wanted: Callable[[Cell], bool],
+    fresh: bool,
+    keep_raw: bool,
 ) -> Counts:
     """Run what is missing from a run's phase check; return how its cells came out.
 
@@ -33,7 +38,9 @@ def check_phases(
             f"phase check: rerunning {cells} cells of {configurations} of"
             f" {run.plan.configurations} configurations"
         )
-        counts = Sweep(store, engine, console.progress(), jobs, fresh=fresh).run()
+        counts = Sweep(
+            store, engine, console.progress(), jobs, fresh=fresh, keep_raw=keep_raw
+        ).run()
         refresh(store, checked=True)
     return counts
 

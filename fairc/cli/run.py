@@ -286,5 +286,5 @@ def sweep(
     if phases:
         from .phase import check_phases
 
-        checked = check_phases(store, engine, jobs, wanted, fresh)
+        checked = check_phases(store, engine, jobs, wanted, fresh, keep_raw)
     return conclude(store, counts, checked, strict=strict)

@@ -16,6 +16,7 @@ from pathlib import Path
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES, recorded
+from fairc.runtime.formatting import counted
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished, missing
@@ -207,7 +208,7 @@ def of_cells(run: Path, found: Verification) -> Iterator[DamagedFile]:
             again = f"rm -r {quoted(folder)}; " if lost else ""
             yield DamagedFile(f"{place}/{name}", why, f"{again}{resume(run)}")
     if removed := found.cells - found.raw:
-        found.notes.append(f"the raw artefacts of {removed} cells have been removed")
+        found.notes.append(f"{counted(removed, 'cell')} kept no raw artefacts")
 
 
 def stored(store: Store) -> Iterator[tuple[Cell, Path]]:

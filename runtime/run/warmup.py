@@ -55,7 +55,7 @@ def revalued(path: Path) -> Iterator[CellMetrics]:
     for cell, folder in cells:
         if not store.has_raw(folder.name):
             raise StoreError(
-                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`: its"
+                f"the raw artefacts of cell {cell.id} are gone, as with `fairc run --drop-raw`: its"
                 " metrics cannot be computed with another warm-up"
             )
         with tempfile.TemporaryDirectory(prefix=temporary_prefix("warmup")) as scratch:

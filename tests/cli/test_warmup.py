@@ -80,7 +80,7 @@ def test_it_needs_raw_artefacts(fairc: Fairc, run: Path) -> None:
     store.remove_raw()
     made = fairc("report", "one", "--warmup-sensitivity")
     assert made.status != 0
-    assert "the raw artefacts of cell" in made.err and "fairc clean --raw" in made.err
+    assert "the raw artefacts of cell" in made.err and "run --drop-raw" in made.err
 
 
 def test_it_needs_a_warm_up(fairc: Fairc, finished: Path) -> None:
