@@ -93,10 +93,11 @@ ONLY_UML = (MODULE, OWN_CODE, SYSCALL_COST, OWN_KERNEL, *_OF_LINKS, ENTERING)
 class Costs:
     """The cost of a cell on an engine, s: the sum of these.
 
-    fixed_s: per cell. per_virtual_s: per virtual second. per_packet_s: per data
-    packet, including its ack and captures; per_quic_packet_s: in addition, per QUIC packet;
-    per_device_packet_s: in addition, per packet that the program of a device forwards, including
-    the check of its decision.
+    fixed_s: per cell. per_virtual_s: per virtual second; per_flow_s: in addition, per flow, whose
+    connection is sampled every 100 ms. per_packet_s: per data packet, including its ack and
+    captures; per_quic_packet_s: in addition, per QUIC packet; per_record_s: in addition, to analyse
+    and pack a captured packet; per_device_packet_s: in addition, per packet that the program of a
+    device forwards, including the check of its decision.
     browser_load_s, browser_per_byte_s: per page load in a browser, and per byte of it.
     image_s: per third-party image, whose server gets time before the first client begins.
     parallel: whether several cells may run at once. memory_mib, browser_memory_mib: of a job that
@@ -105,8 +106,10 @@ class Costs:
 
     fixed_s: float
     per_virtual_s: float
+    per_flow_s: float = 0.0
     per_packet_s: float = 0.0
     per_quic_packet_s: float = 0.0
+    per_record_s: float = 0.0
     per_device_packet_s: float = 0.0
     browser_load_s: float = 0.0
     browser_per_byte_s: float = 0.0
@@ -127,18 +130,27 @@ class Profile:
     costs: Costs
 
 
-# CPU seconds, in the middle between docs/trust/benchmarks.md and what `make cost` measured on
-# another machine: two flows for 80 s at 1 Mbit/s in 0.30 and 0.67, 20 s at 10 Mbit/s in 0.31 and
-# 0.62, at 100 Mbit/s in 1.14 and 2.40, 5 s at 1 Gbit/s in 3.01 and 5.17. A load in a
-# browser: midpoints of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB.
-# QUIC: ten more seconds of one or ten flows at 2 to 100 Mbit/s took 33 to 43 us of CPU time for a
-# packet, analysis included, on the faster machine; 56 is in the middle if the other takes twice
-# that, as with TCP. Memory:
-# 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
-# A device: runs with and without a policer (docs/learn/links/policers.md), 21 to 34 us of CPU time
-# for a packet.
+# CPU seconds on an idle machine whose speed is in the middle between docs/trust/benchmarks.md and
+# another one (two flows for 20 s at 10 Mbit/s in 0.31 and 0.62, at 100 Mbit/s in 1.14 and 2.40).
+# Fitted to 24 cells: 1 to 20 flows over TCP at 1 to 100 Mbit/s, 1 to 10 over QUIC at 10 to 50
+# Mbit/s, of seven studies and of their own, for 20 to 140 s. QUIC took 22 to 37 us for a packet,
+# and is at 35: whole suites, two cells at a time, took up to 1.5 times what single cells do.
+# A load in a browser: midpoints of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of
+# 5.3 MB. Memory: 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's
+# analysis (1 GiB). A device: runs with and without a policer (docs/learn/links/policers.md), 21 to
+# 34 us of CPU time for a packet.
 UML = Costs(
-    0.3, 0.001, 0.9e-5, 4.7e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
+    fixed_s=0.2,
+    per_virtual_s=0.0005,
+    per_flow_s=0.0007,
+    per_packet_s=5.5e-6,
+    per_quic_packet_s=3.0e-5,
+    per_record_s=1.25e-6,
+    per_device_packet_s=2.8e-5,
+    browser_load_s=3.3,
+    browser_per_byte_s=0.9e-6,
+    memory_mib=2560,
+    browser_memory_mib=1536,
 )
 
 # Fitted to docs/trust/benchmarks.md; QUIC: 10 MB over TCP and 10 MB over QUIC sharing a link. A
@@ -147,7 +159,15 @@ UML = Costs(
 # results (a memory file system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with
 # a browser 1 GiB of guest more, and as much for QEMU's translated code.
 # A device's program: the ratio to other packets is that of uml.
-VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00032, 19.0, 4e-6)
+VM = Costs(
+    fixed_s=1.85,
+    per_virtual_s=0.013,
+    per_packet_s=0.00036,
+    per_quic_packet_s=0.00033,
+    per_device_packet_s=0.00032,
+    browser_load_s=19.0,
+    browser_per_byte_s=4e-6,
+)
 
 # In real time, one cell at a time. Start-up and tear-down: docs/trust/benchmarks.md; those of
 # Mininet's nodes have not been measured; those of containers are assumed.

@@ -60,8 +60,7 @@ class Estimate:
         self.virtual_s += times * length_s
         kept_bytes = CAPTURED_BYTES + OF_QUIC_BYTES * quic_share(cell, length_s)
         self.disk_bytes += times * kept_bytes * recorded(cell, length_s)
-        samples = sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
-        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * samples
+        self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * sampling(cell)
         wall_s = cell_s(self.costs, cell, length_s, sent)
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
@@ -123,7 +122,14 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
     each_s += costs.per_device_packet_s if any(d.computes for d in cell.devices) else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
-    return own_s + browsers_s(costs, cell) + costs.per_virtual_s * length_s + each_s * sent
+    virtual_s = costs.per_virtual_s + costs.per_flow_s * sampling(cell)
+    analysis_s = costs.per_record_s * recorded(cell, length_s)
+    return own_s + browsers_s(costs, cell) + virtual_s * length_s + each_s * sent + analysis_s
+
+
+def sampling(cell: Cell) -> float:
+    """Return how often the connections of a cell are sampled, in samples per 100 ms."""
+    return sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
 
 
 def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
