@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from .analysis_pool import Analysts
     from .analyst import Job
 
-# One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
-# time.
-RUNNERS_PER_ANALYST = 4
+# An analysis takes a seventh of the CPU time of a cell over QUIC, three quarters of that over TCP at
+# 100 Mbit/s, and as much with twelve flows both ways (compiler/engines.py).
+RUNNERS_PER_ANALYST = 2
 # How long a sweep that stops waits for analyses, which are stored if they end by then, and for the
 # cells that ran, whose machines have been stopped.
 PATIENCE_ANALYSIS_S, PATIENCE_S = 1.0, 10.0
