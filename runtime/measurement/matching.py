@@ -94,9 +94,9 @@ def match(
     split = len(upstream)
     keys = _numbered(_IDENTITY, upstream, downstream)
     up, down = keys[:split], keys[split:]
-    source, target = _in_turn(up, down)
     kinds = int(keys.max(initial=-1)) + 1
     went, came = np.bincount(up, minlength=kinds), np.bincount(down, minlength=kinds)
+    source, target = _in_turn(up, down, (went > 1) | (came > 1))
     open_kinds = (went != came) & (went > 0) & (came > 0)
     # A packet cannot arrive before it left.
     open_kinds[up[source[downstream.time_ns[target] < upstream.time_ns[source]]]] = True
@@ -284,17 +284,28 @@ def lines(packets: Packets, order: Order) -> Iterator[Int64s]:
         yield from np.split(ranked, np.flatnonzero(np.diff(number[ranked])) + 1)
 
 
-def _in_turn(up: Int64s, down: Int64s) -> tuple[Int64s, Int64s]:
-    """Return pairs of equal keys: the nth of one kind upstream and the nth downstream."""
-    ours, our_rank = _ranked(up)
-    theirs, their_rank = _ranked(down)
+def _in_turn(up: Int64s, down: Int64s, repeated: Bools) -> tuple[Int64s, Int64s]:
+    """Return pairs of equal keys: the nth of one kind upstream and the nth downstream.
+
+    repeated: shape (kinds,), whether several packets at one of the two points are of a kind.
+    """
+    place = np.full(len(repeated), -1, np.int64)
+    place[down] = np.arange(len(down))
+    ours = np.flatnonzero(~repeated[up] & (place[up] >= 0))
+    theirs = place[up[ours]]
+    if not repeated.any():
+        return ours, theirs
+    went, came = np.flatnonzero(repeated[up]), np.flatnonzero(repeated[down])
+    order, rank = _ranked(up[went])
+    other_order, other_rank = _ranked(down[came])
+    went, came = went[order], came[other_order]
     _, i, j = np.intersect1d(
-        _pair(up[ours], our_rank),
-        _pair(down[theirs], their_rank),
+        _pair(up[went], rank),
+        _pair(down[came], other_rank),
         assume_unique=True,
         return_indices=True,
     )
-    return ours[i], theirs[j]
+    return np.concatenate((ours, went[i])), np.concatenate((theirs, came[j]))
 
 
 def _ranked(keys: Int64s) -> tuple[Int64s, Int64s]:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from .analysis_pool import Analysts
     from .analyst import Job
 
-# An analysis takes a seventh of the CPU time of a cell over QUIC, three quarters of that over TCP at
-# 100 Mbit/s, and as much with twelve flows both ways (compiler/engines.py).
+# An analysis takes a seventh of the CPU time of a cell over QUIC, three quarters of that over TCP
+# at 100 Mbit/s, and as much with twelve flows both ways (compiler/engines.py).
 RUNNERS_PER_ANALYST = 2
 # How long a sweep that stops waits for analyses, which are stored if they end by then, and for the
 # cells that ran, whose machines have been stopped.
