@@ -22,8 +22,9 @@ UNSHAPED_BPS = 100_000_000
 # Compressed bytes of a data packet where it is captured, more of QUIC, whose payload is random; and
 # of everything else, per flow and second. Fitted to the runs of five published studies.
 CAPTURED_BYTES, OF_QUIC_BYTES, LOGGED_BYTES_PER_S = 25, 15, 800
-# Of a cell without raw artefacts: its result and series, and its part of tables and page.
-WITHOUT_RAW_BYTES = 60_000
+# Of a cell without raw artefacts, bytes: its result and its part of tables and page; its series,
+# per flow and second. Three suites, bbr-cubic and rtt-fairness took 44 to 280 kB.
+RESULT_BYTES, SERIES_BYTES_PER_S = 50_000, 150
 # Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK
 # with blocks; the records of a QUIC server; a line about a connection at each
 # sample or tick (long ones: most are shorter).
@@ -50,6 +51,7 @@ class Estimate:
         self.programs = False
         self.largest_bytes = 0.0
         self.disk_bytes = 0.0
+        self._kept_bytes = 0.0
         self._wall_s = 0.0
 
     def add(self, cell: Cell, times: int = 1) -> None:
@@ -58,9 +60,11 @@ class Estimate:
         sent = packets(cell, length_s)
         self.cells += times
         self.virtual_s += times * length_s
-        kept_bytes = CAPTURED_BYTES + OF_QUIC_BYTES * quic_share(cell, length_s)
-        self.disk_bytes += times * kept_bytes * recorded(cell, length_s)
+        packet_bytes = CAPTURED_BYTES + OF_QUIC_BYTES * quic_share(cell, length_s)
+        self.disk_bytes += times * packet_bytes * recorded(cell, length_s)
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * sampling(cell)
+        series_bytes = SERIES_BYTES_PER_S * length_s * sampling(cell)
+        self._kept_bytes += times * (RESULT_BYTES + series_bytes)
         wall_s = cell_s(self.costs, cell, length_s, sent)
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
@@ -78,12 +82,14 @@ class Estimate:
         self.virtual_s *= factor
         self._wall_s *= factor
         self.disk_bytes *= factor
+        self._kept_bytes *= factor
 
     def include(self, other: Estimate) -> None:
         """Add the cells of another estimate on the same engine."""
         self.cells += other.cells
         self.virtual_s += other.virtual_s
         self.disk_bytes += other.disk_bytes
+        self._kept_bytes += other._kept_bytes
         self.longest_s = max(self.longest_s, other.longest_s)
         self._wall_s += other._wall_s
 
@@ -96,7 +102,7 @@ class Estimate:
     @property
     def kept_bytes(self) -> float:
         """What is left of `disk_bytes` if valid cells keep no raw artefacts."""
-        return min(self.disk_bytes, WITHOUT_RAW_BYTES * self.cells)
+        return min(self.disk_bytes, self._kept_bytes)
 
     @property
     def wall_s(self) -> float:
