@@ -41,7 +41,7 @@ from fairc.runtime.report.figures import (
     style,
 )
 from fairc.runtime.report.figures.axis import NamedAxis
-from fairc.runtime.report.figures.chart import Axis, Chart
+from fairc.runtime.report.figures.chart import Axis, Chart, Panel
 from fairc.runtime.report.figures.heatmap import Heat
 from fairc.runtime.report.figures.marks import Line
 from fairc.runtime.report.figures.query import Summing, load
@@ -189,6 +189,36 @@ def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
     )
     numbers = {str(10**i): float(10**i) for i in range(12)}
     assert NamedAxis("n", numbers, numeric=True).height_below(1.0) == 0.0
+
+
+def test_labels_stand_upright_below_every_column() -> None:
+    """Panels of a row share the axis, but each has labels of its own."""
+    flows = [f"{name}[{rtt}ms]" for name in ("down", "up", "ping") for rtt in (10, 50, 200, 500)]
+    axis = NamedAxis("flow", {text: float(i) for i, text in enumerate(flows)}, numeric=False)
+    line = Line(range(12), range(12), style.SERIES[0], "none", marker="o")
+    panels = [Panel(f"n = {n}", [line]) for n in range(4)]
+    drawn = Chart(panels, axis, Axis("rate"), heights=(1.7, 1.15)).draw("page")
+    turned = [{text.get_rotation() for text in axes.get_xticklabels()} for axes in drawn.axes]
+    assert turned == [set(), set(), {90.0}, {90.0}]
+
+
+def test_points_of_one_colour_have_different_markers(make_run: Maker) -> None:
+    """The seventh line begins the colours anew, and no dash can tell points apart."""
+    path = run_of(make_run, "line(goodput, x: flow, by: n)", {"n": tuple("1234567")})
+    _, drawing = requested(path)
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    lines = [
+        mark
+        for mark in drawing.picture.panels[0].marks
+        if isinstance(mark, Line) and mark.label is not None
+    ]
+    first, *_, last = lines
+    assert first.colour == last.colour and (first.label, last.label) == ("1", "\N{BLACK SQUARE} 7")
+    markers: dict[str, list[str]] = {mark.colour: [] for mark in lines}
+    for mark in drawing.picture.panels[0].marks:
+        if isinstance(mark, Line) and mark.marker:
+            markers[mark.colour].append(mark.marker)
+    assert set(markers[first.colour]) == {"o", "s"}
 
 
 def test_fairness_among_some_flows_is_drawn_too(make_run: Maker) -> None:

@@ -176,8 +176,7 @@ class Chart:
             for mark in panel.marks:
                 mark.draw(axes)
             (panel.y or self.y).apply(axes, "y")
-            if panel.x or not self.share or place == 0:
-                (panel.x or self.x).apply(axes, "x", inches)
+            (panel.x or self.x).apply(axes, "x", inches)  # shared axes do not share turned labels
             name_ends(axes, ends[place])
             axes.set_title(titles[place])
             name = "" if place % columns else self.y.name

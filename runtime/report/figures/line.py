@@ -20,7 +20,7 @@ from .marks import Line as Drawn
 from .overtime import Point
 from .phases import Phase
 from .query import Names, Query, Summing, load, only
-from .style import colour, dash
+from .style import colour, dash, marker_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
@@ -217,15 +217,17 @@ def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> l
     moved = shift if axis and not axis.numeric else 0.0
     x = [p.x + moved for p in line.points]
     y = [p.value / factor for p in line.points]
-    marker = "" if axis is None or len(x) > 60 else "o"
-    of = [p.of for p in line.points] if marker and any(p.of for p in line.points) else []
     # A connected line claims that there is something between the values.
     joined = dash(line.index) if axis is None or axis.numeric else "none"
+    shape, sign = ("o", "") if joined != "none" else marker_of(line.index)
+    marker = "" if axis is None or len(x) > 60 else shape
+    of = [p.of for p in line.points] if marker and any(p.of for p in line.points) else []
     own = "" if of else marker
-    marks: list[Mark] = [Drawn(x, y, paint, joined, label=line.name, marker=own, size=2.4)]
+    name = f"{sign}{line.name}"
+    marks: list[Mark] = [Drawn(x, y, paint, joined, label=name, marker=own, size=2.4)]
     marks += [
-        Drawn([here], [there], paint, marker="o", size=2.4, of=name)
-        for here, there, name in zip(x, y, of, strict=False)
+        Drawn([here], [there], paint, marker=marker, size=2.4, of=single)
+        for here, there, single in zip(x, y, of, strict=False)
     ]
     known = [
         (at, p.low / factor, p.high / factor)

@@ -25,6 +25,7 @@ LIMIT = "#b3261e"
 # contrast of at least 3 to 1 on white. The page gives each a lighter twin on dark (style.css).
 SERIES = ("#0072b2", "#d55e00", "#00855f", "#a0468f", "#8a6d00", "#4b4ba8")
 DASHES: tuple[Dash, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+MARKERS = (("o", ""), ("s", "\N{BLACK SQUARE} "), ("^", "\N{BLACK UP-POINTING TRIANGLE} "))
 
 # Colours of a scale, light to dark, so that they keep their order in grey and for every eye. They
 # are not the page's colours, because those follow light and dark and a scale must not.
@@ -123,6 +124,13 @@ def colour(index: int) -> str:
 def dash(index: int) -> Dash:
     """Return the dash pattern of the n-th flow: it changes when the colours begin anew."""
     return DASHES[index // len(SERIES) % len(DASHES)]
+
+
+def marker_of(index: int) -> tuple[str, str]:
+    """Return the marker of the n-th flow, and what begins its name where no line leads there: it
+    changes when the colours begin anew.
+    """
+    return MARKERS[index // len(SERIES) % len(MARKERS)]
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:
