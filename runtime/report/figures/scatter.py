@@ -29,14 +29,12 @@ from .chart import WIDE_LEFT, Axis, Chart, Panel, ends_around
 from .layout import Key
 from .marks import Line, Mark, dots
 from .query import Names, Query, load, only
-from .style import colour
+from .style import colour, marker_of
 from .wording import by_text, headed, valued, worded
 
 NAME = "scatter"
 LEAST = 3
 """Fewer points have no ellipse."""
-MARKERS = ("o", "s")
-"""Of the groups with the first colours, and of those that use them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +184,7 @@ def _chart(
     panels: dict[str, list[Mark]] = {heading: [] for heading in headings}
     every: tuple[list[float], list[float]] = ([], [])
     for cloud in clouds:
-        paint, marker = colour(cloud.index), MARKERS[cloud.index // 6 % 2]
+        paint, (marker, _) = colour(cloud.index), marker_of(cloud.index)
         marks = panels[cloud.heading]
         marks.append(dots(cloud.x, cloud.y, paint, marker, 2.2, edge=0, alpha=0.55))
         both = zip((cloud.x, cloud.y), log, strict=True)
@@ -211,9 +209,7 @@ def _chart(
         for q, values, is_log, side in zip((across, query), every, log, "xy", strict=True)
     ]
     texts = [worded(by, key) for key in groups]
-    keys = [
-        Key(text, colour(i), marker=MARKERS[i // 6 % 2]) for i, text in enumerate(texts) if text
-    ]
+    keys = [Key(text, colour(i), marker=marker_of(i)[0]) for i, text in enumerate(texts) if text]
     return Chart(
         [Panel(heading, marks) for heading, marks in panels.items()],
         axes[0],
