@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from gentle import gentle
 
+from fairc.cli.commands import fairc
 from fairc.dsl import condition, load, load_all, read
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,15 +28,19 @@ def page_of(file: Path) -> str:
     return (PAGES / page).read_text(encoding="utf-8")
 
 
-def runs(words: list[str], name: str | None = None) -> None:
-    """Assert that `fairc run FILE` or `fairc check FILE` with these options finds no error."""
-    options = list(zip(words[3::2], words[4::2], strict=True))
-    assert {option for option, _ in options} <= {"--set", "--where"}
-    settings = dict(value.split("=", 1) for option, value in options if option == "--set")
-    experiments, found = load_all(read(ROOT / words[2].partition(":")[0]), settings, name)
+def runs(command: str, name: str | None = None) -> None:
+    """Assert that the command line takes `fairc run FILE ...` or `fairc check FILE ...` and finds
+    no error in the file.
+    """
+    _, verb, *words = shlex.split(command)
+    given = fairc.commands[verb].make_context(verb, words).params
+    target = given["target"] if verb == "run" else given["files"][0]
+    experiments, found = load_all(
+        read(ROOT / str(target).partition(":")[0]), given["settings"], name
+    )
     assert [d.message for d in found.errors] == []
     assert experiments
-    for where in (value for option, value in options if option == "--where"):
+    if where := given.get("where"):
         condition(where).check([axis.name for each in experiments for axis in each.axes])
 
 
@@ -73,7 +78,7 @@ def test_the_commands_of_a_page(file: Path) -> None:
     if ".bpf.o" in file.read_text(encoding="utf-8"):
         gentle()
     for command in commands:
-        runs([word for word in shlex.split(command) if not word.startswith("--allow-")])
+        runs(command)
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
@@ -83,7 +88,6 @@ def test_a_study_has_a_page_with_its_command(file: Path) -> None:
     assert f"(../../../examples/studies/{file.name})" in page
     assert f"| [{file.stem}]({file.stem}.md) |" in index
     (command,) = re.findall(r"^fairc run examples/studies/.+$", page, re.MULTILINE)
-    words = shlex.split(command)
-    path, _, name = words[2].partition(":")
+    path, _, name = shlex.split(command)[2].partition(":")
     assert path == f"examples/studies/{file.name}"
-    runs(words, name or None)
+    runs(command, name or None)
