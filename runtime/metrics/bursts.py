@@ -33,7 +33,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
-from .distribution import curves_of, percentile_values, percentiles, stored, too_few
+from .distribution import TOO_FEW, curves_of, percentile_values, percentiles, stored
 
 MEAN = declared("bursts.mean", "mean number of packets of a burst")
 MAX = declared("bursts.max", "packets of the largest burst")
@@ -95,8 +95,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             found += (value.of(None, flow.name, why) for value in VALUES)
             continue
         numbers = (bursts.mean(), *percentiles(bursts), bursts.max(), len(bursts))
-        few = too_few(bursts)
-        found += (v.of(float(n), flow.name, few) for v, n in zip(VALUES, numbers, strict=True))
+        found += (v.of(float(n), flow.name, TOO_FEW) for v, n in zip(VALUES, numbers, strict=True))
     return tuple(found)
 
 

@@ -25,7 +25,7 @@ from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, Presentation, declared
-from .distribution import percentile_values, percentiles, too_few
+from .distribution import TOO_FEW, percentile_values, percentiles
 
 EVERY_S = 0.1
 
@@ -83,8 +83,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord, every_s: float) -> tupl
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     extremes = (float(windows.min()), float(windows.max()))
     numbers = (float(windows.mean()), *percentiles(windows), *extremes)
-    few = too_few(windows)
-    return tuple(value.of(n, flow.name, few) for value, n in zip(VALUES, numbers, strict=True))
+    return tuple(value.of(n, flow.name, TOO_FEW) for value, n in zip(VALUES, numbers, strict=True))
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:

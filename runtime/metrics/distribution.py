@@ -16,6 +16,8 @@ from .base import Distribution, Value, declared
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
 STEPS = 200
+TOO_FEW = "too few values: a 5th or 95th percentile needs 20, a 99th 100"
+"""Why a percentile of a distribution has no number."""
 
 
 def percentile_values(
@@ -35,18 +37,13 @@ def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
     """Return the numbers of `percentile_values`, with linear interpolation; at least one sample.
 
     Not a number, but for the median, of fewer than 1 / (1 - p) samples (1 / p below the median):
-    it would be about the largest or smallest of them (`too_few`).
+    it would be about the largest or smallest of them. The reason is TOO_FEW.
 
     Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
     """
     found = np.percentile(samples, PERCENTILES)
     known = [p == 50 or len(samples) * min(p, 100 - p) >= 100 for p in PERCENTILES]
     return tuple(float(n) for n in np.where(known, found, np.nan))
-
-
-def too_few(samples: NDArray[np.float64]) -> str:
-    """Return why `percentiles` has no number."""
-    return f"too few values for this percentile: {len(samples)}"
 
 
 def distribution(metric: str, flow: str | None, samples: NDArray[np.float64]) -> Curve:

@@ -26,7 +26,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Presentation, declared
-from .distribution import curves_of, percentile_values, percentiles, stored, too_few
+from .distribution import TOO_FEW, curves_of, percentile_values, percentiles, stored
 from .media import Nothing, counted, media_metric, unfinished
 
 _LEFT = "frames had not come when the flow ended and are left out"
@@ -58,11 +58,10 @@ def _of_flow(
         reason = "no frame came"
         return (*(value.of(None, flow.name, reason) for value in VALUES[:-1]), of_late)
     numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
-    few = too_few(delays)
     left_out = int(unfinished(flow, found).sum()), len(found)
     return (
         *(
-            value.of(float(n), flow.name, few, censored=left_out if value.censoring else (0, 0))
+            value.of(float(n), flow.name, TOO_FEW, censored=left_out if value.censoring else (0, 0))
             for value, n in zip(VALUES, numbers, strict=False)
         ),
         of_late,

@@ -32,7 +32,7 @@ from fairc.runtime.measurement.curves import Curve, Trace
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, Presentation, declared, window
-from .distribution import distribution, percentile_values, percentiles, too_few
+from .distribution import TOO_FEW, distribution, percentile_values, percentiles
 from .sharing import apart, jain, normalised
 
 MEAN = declared(
@@ -86,8 +86,9 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
         return tuple(value.of(None, None, found) for value in VALUES)
     _, slots = found
     numbers = (slots.mean(), *percentiles(slots), slots.min())
-    few = too_few(slots)
-    return tuple(value.of(float(n), None, few) for value, n in zip(VALUES, numbers, strict=True))
+    return tuple(
+        value.of(float(n), None, TOO_FEW) for value, n in zip(VALUES, numbers, strict=True)
+    )
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:

@@ -31,7 +31,7 @@ from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, declared
 from .datagrams import LEFT_OUT, left_out_of
-from .distribution import curves_of, percentile_values, percentiles, stored, too_few
+from .distribution import TOO_FEW, curves_of, percentile_values, percentiles, stored
 
 MEAN = declared("one_way_delay.mean", "mean time from server to client", LEFT_OUT)
 MIN = declared("one_way_delay.min", "shortest time from server to client")
@@ -75,7 +75,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
     left = left_out_of(measurement, flow, delays)
     return tuple(
-        value.of(float(n), flow.name, too_few(delays), censored=left if value.censoring else (0, 0))
+        value.of(float(n), flow.name, TOO_FEW, censored=left if value.censoring else (0, 0))
         for value, n in zip(VALUES, numbers, strict=True)
     )
 

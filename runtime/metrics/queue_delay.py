@@ -24,7 +24,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import UNSEEN, Metric, declared, per_flow
-from .distribution import curves_of, percentile_values, percentiles, stored, too_few
+from .distribution import TOO_FEW, curves_of, percentile_values, percentiles, stored
 
 MEAN = declared("queue_delay.mean", "mean time in the bottleneck queue")
 MAX = declared("queue_delay.max", "longest time in the bottleneck queue")
@@ -54,9 +54,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         reason = UNSEEN if flow.queue.blind else ALIKE if passed else NONE
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *percentiles(delay), delay.max())
-    few = too_few(delay)
     return tuple(
-        value.of(float(n), flow.name, few) for value, n in zip(VALUES, numbers, strict=True)
+        value.of(float(n), flow.name, TOO_FEW) for value, n in zip(VALUES, numbers, strict=True)
     )
 
 

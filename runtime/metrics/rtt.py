@@ -46,7 +46,7 @@ from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Metric, declared, per_flow
 from .datagrams import LEFT_OUT, left_out_of
-from .distribution import curves_of, percentile_values, percentiles, stored, too_few
+from .distribution import TOO_FEW, curves_of, percentile_values, percentiles, stored
 
 MEAN = declared("rtt.mean", "mean RTT of the packets", LEFT_OUT)
 MIN = declared("rtt.min", "smallest RTT of a packet")
@@ -73,7 +73,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         numbers = (float(rtts.mean()), float(rtts.min()), *percentiles(rtts))
         left = left_out_of(measurement, flow, rtts)
         mean, least, *rest = (
-            value.of(n, flow.name, too_few(rtts), censored=left if value.censoring else (0, 0))
+            value.of(n, flow.name, TOO_FEW, censored=left if value.censoring else (0, 0))
             for value, n in zip(values, numbers, strict=True)
         )
     return (mean, least, base, *rest, *_of_subflows(measurement, flow))

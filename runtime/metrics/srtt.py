@@ -22,7 +22,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, declared, per_flow
-from .distribution import percentile_values, percentiles, too_few
+from .distribution import TOO_FEW, percentile_values, percentiles
 
 MEAN = declared("srtt.mean", "mean of the sender's smoothed RTT")
 MIN = declared("srtt.min", "smallest RTT that the sender saw")
@@ -37,7 +37,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     none = "the sender has no RTT sample"
     rtts = samples.rtt_s[counted]
     untold = "its sender does not report it" if len(rtts) else none
-    few = too_few(rtts) if len(rtts) else none
+    few = TOO_FEW if len(rtts) else none
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
         MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
