@@ -424,6 +424,27 @@ def test_a_line_of_the_window_over_time_is_drawn(make_run: Maker) -> None:
     assert any("cwnd.mean (packets)" in text for text in texts_of(render(drawing).svg["page"]))
 
 
+@pytest.mark.parametrize(("factor", "own"), [(8, False), (100, True)])
+def test_panels_whose_values_differ_tenfold_have_axes_of_their_own(
+    make_run: Maker, factor: int, own: bool
+) -> None:
+    sweep = {"n": ("1", "2"), "loss": ("0%", "1%")}
+    plan = planned("line(goodput, x: n, facet: loss)", sweep, 2)
+    (request,) = plan.figures
+    delays = request.model_copy(update={"metric": "bursts.mean"})
+    rows = tuple(
+        (i, r, "bursts.mean", "cubic", 5.0 * (factor if i % 2 else 1) * r, "packets", "")
+        for i in range(4)
+        for r in (1, 2)
+    )
+    path = make_run(sweep=sweep, axes=plan.axes, figures=(delays,), repeat=2, more=rows)
+    _, drawing = requested(path)
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    ends = [panel.y.high for panel in drawing.picture.panels if panel.y]
+    assert ends == pytest.approx([1.05 * 7.5, 1.05 * 750] if own else [])
+    assert ("Each panel has a vertical axis of its own." in drawing.caption) == own
+
+
 def test_where_keeps_what_it_says(make_run: Maker) -> None:
     path = run_of(make_run, "cdf(fairness.F, where: n > 1 and repetition <= 2)")
     subject, drawing = requested(path)

@@ -24,6 +24,8 @@ from .style import colour, dash, marker_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
+_FLAT = 10
+"""How many times the largest value of a panel that of another exceeds where they share no axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
         of += " \N{INFINITY}: larger than any value that was observed."
     if any(_lanes(lines, line) for line in lines):
         of += phases.CAPTION
+    if _have_own_axes(_panels(lines), "y" in str(request.options.get("log", ""))):
+        of += " Each panel has a vertical axis of its own."
     return query.drawing(
         title=query.title(f"against {one_line(query.option('x'))}", by_text((*by, *facet))),
         caption=f"{_reading(lines, sums, timed)}{of} {query.basis((*x, *by, *facet))}",
@@ -160,53 +164,87 @@ def _reading(lines: list[Line], sums: Summing, timed: bool) -> str:
 
 
 def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
-    points = [p for line in lines for p in line.points]
-    ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
+    ends = _ends(lines)
     scale = scale_for(query.unit, ends)
-    name = query.labelled(scale)
-    low, high = min(ends) / scale.factor, max(ends) / scale.factor
     free = 1 - phases.height_of(max(len(_lanes(lines, line)) for line in lines))
-    if wants_log(query, "y", ends):
-        low, high = low / 1.2, high * 1.2
-        vertical = Axis(name, low, low * (high / low) ** (1 / free), log=True)
-    else:
-        low = min(low, 0.0)
-        margin = 0.05 * (high - low) or 0.5
-        below = low - (margin if low < 0 else 0)
-        vertical = Axis(name, below, below + (high + margin - below) / free)
+    log = wants_log(query, "y", ends)
+    vertical = _vertical(query.labelled(scale), ends, scale.factor, free, log)
+    panels = _panels(lines)
+    own = _have_own_axes(panels, log)
     time = None
     if axis is None:
-        log = wants_log(query, "x", (p.x for p in points))
+        points = [p for line in lines for p in line.points]
+        log_time = wants_log(query, "x", (p.x for p in points))
         requests = query.subject.run.plan.requests
-        shifted = log or requests.window_of(query.metric) is not None
+        shifted = log_time or requests.window_of(query.metric) is not None
         times = [p.x for p in points]
-        time = Axis("time (s)", min(times) if shifted else 0, max(times), log)
+        time = Axis("time (s)", min(times) if shifted else 0, max(times), log_time)
     paints = phases.Paints.of(line.phases for line in lines if _lanes(lines, line))
-    panels: dict[str, list[Mark]] = {}
-    for line in lines:
-        beside = [other for other in lines if other.heading == line.heading]
-        shift = (beside.index(line) - (len(beside) - 1) / 2) * min(0.12, 0.6 / len(beside))
-        start: list[Mark] = [Rule(0)] if low < 0 < high else []
-        start += [Behind(back) for back in dict.fromkeys(other.behind for other in beside) if back]
-        panels.setdefault(line.heading, start).extend(_marks(line, scale.factor, axis, shift))
-        if line.endless:
-            moved = shift if axis and not axis.numeric else 0.0
-            label = None if line.points else line.name
-            at = [x + moved for x in line.endless]
-            panels[line.heading].append(Endless(at, colour(line.index), high, label))
-        lanes = _lanes(lines, line)
-        if line in lanes:
-            paint, stroke = colour(line.index), dash(line.index)
-            row = lanes.index(line)
-            panels[line.heading].append(phases.Lane(line.phases, paints, row, paint, stroke))
+    drawn = []
+    for heading, beside in panels.items():
+        found = _ends(beside)
+        y = _vertical("", found, scale.factor, free, log) if own and found else None
+        low, high = (end / scale.factor for end in (min(ends), max(found if y else ends)))
+        marks: list[Mark] = [Rule(0)] if low < 0 < high and not log else []
+        marks += [Behind(back) for back in dict.fromkeys(other.behind for other in beside) if back]
+        for place, line in enumerate(beside):
+            shift = (place - (len(beside) - 1) / 2) * min(0.12, 0.6 / len(beside))
+            marks.extend(_marks(line, scale.factor, axis, shift))
+            if line.endless:
+                moved = shift if axis and not axis.numeric else 0.0
+                label = None if line.points else line.name
+                at = [x + moved for x in line.endless]
+                marks.append(Endless(at, colour(line.index), high, label))
+            lanes = _lanes(lines, line)
+            if line in lanes:
+                paint, stroke = colour(line.index), dash(line.index)
+                row = lanes.index(line)
+                marks.append(phases.Lane(line.phases, paints, row, paint, stroke))
+        drawn.append(Panel(heading, marks, y=y))
     return Chart(
-        [Panel(heading, marks) for heading, marks in panels.items()],
+        drawn,
         axis or time or Axis(),
         vertical,
         heights=(1.7, 1.15),
         keys=paints.keys,
         left=WIDE_LEFT,
     )
+
+
+def _panels(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """Return the lines of each panel, by its heading."""
+    panels: dict[str, list[Line]] = {}
+    for line in lines:
+        panels.setdefault(line.heading, []).append(line)
+    return panels
+
+
+def _ends(lines: Sequence[Line]) -> list[float]:
+    """Return the values of lines and the ends of their intervals, in the metric's unit."""
+    points = [p for line in lines for p in line.points]
+    return [v for p in points for v in (p.value, p.low, p.high) if v is not None]
+
+
+def _have_own_axes(panels: Mapping[str, Sequence[Line]], log: bool) -> bool:
+    """Return whether each panel has a vertical axis of its own: on a common one, what is in some of
+    them would be flat.
+    """
+    largest = [max(map(abs, found)) for own in panels.values() if any(found := _ends(own))]
+    return not log and max(largest, default=0.0) > _FLAT * min(largest, default=0.0)
+
+
+def _vertical(name: str, values: Sequence[float], factor: float, free: float, log: bool) -> Axis:
+    """Return a vertical axis for values in the metric's unit; free: the share of its height that
+    they have.
+    """
+    low, high = min(values) / factor, max(values) / factor
+    if log:
+        low, high = low / 1.2, high * 1.2
+        return Axis(name, low, low * (high / low) ** (1 / free), log=True)
+    low = min(low, 0.0)
+    margin = 0.05 * (high - low) or 0.5
+    below = low - (margin if low < 0 else 0)
+    return Axis(name, below, below + (high + margin - below) / free)
 
 
 def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> list[Mark]:
