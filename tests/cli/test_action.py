@@ -72,6 +72,19 @@ def test_what_is_allowed_reaches_the_command(tmp_path: Path) -> None:
     assert "--allow" not in (tmp_path / "arguments").read_text()
 
 
+@pytest.mark.parametrize("folder", ["results", "elsewhere"])
+def test_committed_results_are_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder / "ci/cells").mkdir(parents=True)
+    (tmp_path / folder / "ci/cells/forged.json").write_text("{}")
+    if folder != "results":
+        (tmp_path / "results").symlink_to(folder)
+    for words in (["init"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    done = run(tmp_path)
+    assert done.returncode == 2
+    assert "the repository holds files below results/ci: remove them" in done.stderr
+
+
 @pytest.mark.full
 def test_it_runs_decides_and_compares(tmp_path: Path) -> None:
     (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit/s"))

@@ -15,6 +15,12 @@ for code in $ALLOW; do
   esac
 done
 
+# A run goes on with the results that it finds: those that somebody committed would be taken for its own.
+if [ -n "$(git ls-files -- "$(realpath -m -- "$RUN")" 2> /dev/null)" ]; then
+  echo "the repository holds files below $RUN: remove them from it, or give \`run\` another folder" >&2
+  exit 2
+fi
+
 # 0 and 1 are answers (claims hold, or one fails); anything else is an error.
 answer() {
   local status=0
