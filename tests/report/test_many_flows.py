@@ -165,6 +165,10 @@ def test_figures_over_time_have_one_line_with_a_band(report: _Report) -> None:
         ),
         (("fifo(1bdp), prague", "fifo(2bdp), prague"), {"fifo(1b…, prague", "fifo(2b…, prague"}),
         (("fifo(1bdp), bbr", "fifo(2bdp), bbr"), {"fifo(1bdp), bbr", "fifo(2bdp), bbr"}),
+        (
+            ("cake(1000pkt), a", "cake(1000pkt, rtt: 300ms), a", "red(1000pkt, ecn: on), a"),
+            {"cake(1000pkt), a", "cake(10…00ms), a", "red, a"},
+        ),
     ],
 )
 def test_names_beside_lines_lose_arguments_unless_they_tell_lines_apart(

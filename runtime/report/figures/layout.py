@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -47,19 +48,18 @@ def short(label: str) -> str:
 def beside(labels: Iterable[str]) -> dict[str, str]:
     """Return how each of the labels next to a panel is written there.
 
-    One that is too long loses what stands in parentheses, where all still differ; else its middle.
+    One that is too long loses what stands in parentheses, where no other is the same without that;
+    else its middle.
 
     >>> [*beside(["dualpi2(target: 5ms), a", "dualpi2(target: 5ms), b", "fifo(2bdp)"]).values()]
     ['dualpi2, a', 'dualpi2, b', 'fifo(2bdp)']
     """
-    distinct = dict.fromkeys(labels)
-    bare = {
-        label: label if len(one_line(label)) <= MAX_LABEL else short(_INSIDE.sub("", label))
-        for label in distinct
+    bare = {label: _INSIDE.sub("", label) for label in labels}
+    seen = Counter(bare.values())
+    return {
+        label: short(label if len(one_line(label)) <= MAX_LABEL or seen[own] > 1 else own)
+        for label, own in bare.items()
     }
-    return (
-        bare if len({*bare.values()}) == len(bare) else {label: short(label) for label in distinct}
-    )
 
 
 def apart(labels: Sequence[str], most: int) -> list[str]:
