@@ -43,6 +43,7 @@ from fairc.runtime.report.figures import (
 from fairc.runtime.report.figures.axis import NamedAxis
 from fairc.runtime.report.figures.chart import Axis, Chart, Panel
 from fairc.runtime.report.figures.heatmap import Heat
+from fairc.runtime.report.figures.layout import Key
 from fairc.runtime.report.figures.marks import Line
 from fairc.runtime.report.figures.query import Summing, load
 from fairc.runtime.report.figures.rows import Rows
@@ -175,6 +176,31 @@ def test_a_scatter_plot_of_many_groups_has_a_panel_for_each_flow(make_run: Maker
     assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
     assert [panel.heading for panel in drawing.picture.panels] == ["flow = cubic", "flow = bbr"]
     assert [key.text for key in drawing.picture.keys] == [f"n = {n}" for n in sweep["n"]]
+
+
+@pytest.mark.parametrize(
+    ("figure", "names"),
+    [
+        ("scatter(goodput, x: rtt.mean(cubic), where: flow != cubic)", []),
+        ("scatter(rtt.mean(cubic), x: goodput, where: flow != cubic)", []),
+        ("scatter(goodput, x: rtt.mean(cubic), by: flow)", ["flow = cubic", "flow = bbr"]),
+    ],
+)
+def test_where_chooses_flows_of_the_metric_that_names_none(
+    make_run: Maker, figure: str, names: list[str]
+) -> None:
+    _, drawing = requested(run_of(make_run, figure, {"n": ("1",)}))
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    points_and_means = len(drawing.picture.panels[0].marks)
+    assert points_and_means == 2 * max(1, len(names))  # one group has no name
+    assert [key.text for key in drawing.picture.keys] == names
+
+
+def test_a_legend_of_several_lines_stands_in_columns() -> None:
+    keys = [Key("long, " * place, style.SERIES[0], marker="o") for place in range(1, 6)]
+    chart = Chart([Panel("", [])], Axis("x"), Axis("y"), heights=(1.7, 1.15), keys=keys)
+    drawn = [text.get_position() for text in chart.draw("page").texts]
+    assert len({x for x, _ in drawn}) == 2 and len({y for _, y in drawn}) == 3
 
 
 def test_words_that_would_look_alike_when_cut_stand_upright() -> None:

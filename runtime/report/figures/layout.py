@@ -148,17 +148,15 @@ _KEY_LINE, _KEY_MARK, _KEY_CHARACTER = 0.16, 0.3, 0.062
 
 
 def _key_rows(keys: Sequence[Key], full: float) -> list[list[tuple[float, Key]]]:
-    """Return keys in lines, each with its distance from the left edge in inches."""
-    rows: list[list[tuple[float, Key]]] = [[]]
-    x = LEFT
-    for key in keys:
-        room = _KEY_MARK + len(key.text) * _KEY_CHARACTER + 0.12
-        if rows[-1] and x + room > full:
-            rows.append([])
-            x = LEFT
-        rows[-1].append((x, key))
-        x += room
-    return rows
+    """Return keys in lines, each with its distance from the left edge in inches: in columns of one
+    width, where they need several lines.
+    """
+    rooms = [_KEY_MARK + len(key.text) * _KEY_CHARACTER + 0.12 for key in keys]
+    if LEFT + sum(rooms) <= full:
+        return [[(LEFT + sum(rooms[:place]), key) for place, key in enumerate(keys)]]
+    columns = max(1, int((full - LEFT) / max(rooms)))
+    rows = [keys[first : first + columns] for first in range(0, len(keys), columns)]
+    return [[(LEFT + place * max(rooms), key) for place, key in enumerate(row)] for row in rows]
 
 
 def key_height(keys: Sequence[Key], width: Width) -> float:

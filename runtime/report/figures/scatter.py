@@ -35,6 +35,8 @@ from .wording import by_text, headed, valued, worded
 NAME = "scatter"
 LEAST = 3
 """Fewer points have no ellipse."""
+_WORDED = 24
+"""Longer names of groups (`n = 1, loss = 0%`) have their values only: the title has the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Cloud:
 
 def requested(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`, `ellipse`, `reverse`, `log`."""
-    query, across = load(subject, request), _second(subject, request)
+    query, across = (load(subject, each) for each in _requests(request))
     pairs = _pairs(query, across)
     if not pairs:
         raise NothingToDraw(f"no repetition has both {query.name} and {across.name}")
@@ -98,12 +100,23 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
     )
 
 
-def _second(subject: Subject, request: FigureRequest) -> Query:
-    """Return the values of the horizontal axis."""
-    second = request.second
+def _requests(request: FigureRequest) -> tuple[FigureRequest, FigureRequest]:
+    """Return the requests of the values of the vertical and of the horizontal axis.
+
+    Where one of them names a flow, `where` chooses flows of the other alone.
+    """
+    second, where = request.second, request.where
     assert second is not None
-    update = {"metric": second.metric, "flow": second.flow, "second": None}
-    return load(subject, request.model_copy(update=update))
+    across = request.model_copy(
+        update={"metric": second.metric, "flow": second.flow, "second": None}
+    )
+    if where and bool(request.flow) != bool(second.flow):
+        every = {"where": where.without(FLOW)}
+        if second.flow:
+            across = across.model_copy(update=every)
+        else:
+            request = request.model_copy(update=every)
+    return request, across
 
 
 def _pairs(query: Query, across: Query) -> list[Pair]:
@@ -209,6 +222,8 @@ def _chart(
         for q, values, is_log, side in zip((across, query), every, log, "xy", strict=True)
     ]
     texts = [worded(by, key) for key in groups]
+    if max(map(len, texts)) > _WORDED:
+        texts = [valued(key) for key in groups]
     keys = [Key(text, colour(i), marker=marker_of(i)[0]) for i, text in enumerate(texts) if text]
     return Chart(
         [Panel(heading, marks) for heading, marks in panels.items()],
