@@ -322,7 +322,7 @@ suite_only = click.option(
 @fairc.group(cls=Commands)
 def suite() -> None:
     """List, plan, run or report suites: experiments that decide a standard's criteria for your
-    controller.
+    controller or queue.
     """
 
 
