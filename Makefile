@@ -39,7 +39,7 @@ demo: install ## the same, then run examples/quickstart.fexp and say where its r
 	@$(FAIRC) run examples/quickstart.fexp
 
 # What is marked `full` (tests/conftest.py) is left to `make test-all`.
-test: setup check ## every check and most tests: ten minutes on two cores
+test: setup check ## every check and most tests: six minutes on two idle cores
 	cd endpoints && cargo test --profile checks --quiet
 	$(BIN)/python -m pytest -n 2 -m "not full"
 

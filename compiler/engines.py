@@ -33,7 +33,7 @@ MODULE = Feature(
     "with another CCA or queue in place of `module`",
 )
 IMAGE = Feature(
-    "third-party images", "image", "runs the image `{image}`", "run", "without the image"
+    "images of the Docker engine", "image", "runs the image `{image}`", "run", "without the image"
 )
 BROWSER = Feature(
     "loads in a browser",

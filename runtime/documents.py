@@ -58,7 +58,8 @@ def _metrics() -> Iterator[str]:
         yield from (f"## {metric.name}", "", title, rest.rstrip(), "")
         yield from ("| value | unit | meaning |", "|---|---|---|")
         for value in metric.values:
-            yield f"| `{value.name}` | {value.unit} | {value.meaning} |"
+            meaning = value.meaning.replace("|", r"\|")
+            yield f"| `{value.name}` | {value.unit} | {meaning} |"
         yield ""
 
 

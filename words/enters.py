@@ -10,7 +10,7 @@ from fairc.dsl.core.registry import Registry
 
 from .metric_entry import A_FLOW
 
-FLOW = Parameter("flow", A_FLOW, "the flow over QUIC whose controller it is", required=True)
+FLOW = Parameter("flow", A_FLOW, "the flow whose controller it is", required=True)
 STATE = Parameter("state", AnyName("a state"), "the state, as in `state(f)`", required=True)
 FROM = Parameter("from", A_TIME, "entries before it do not count", "0s")
 

@@ -284,7 +284,7 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "state",
             "bit/s",
-            "State of the CCA, over QUIC: part of the time in each, and what it estimates",
+            "State of the CCA, if it logs one: part of the time in each, and what it estimates",
             FLOW,
             _CWND_EVERY,
             *WINDOW,

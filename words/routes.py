@@ -1,4 +1,4 @@
-"""`routes`: which way flows take where several are equal."""
+"""`routes`: which path flows take where several are equal."""
 
 from __future__ import annotations
 

@@ -138,20 +138,20 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
             code="not-in-containers",
             message=f"`{name}` of {module.removeprefix('tcp_')} is set for a whole kernel,"
             " and containers may not change the host's",
-            help="run it with `--engine vm`, or compile it with `--target mininet`",
+            help="run it with `--engine uml`, or compile it with `--target mininet`",
         )
     if any(flow.browser for flow in cell.flows):
         yield Diagnostic(
             code="not-in-containers",
             message="containers have no browser to load pages",
-            help="run it with `--engine vm`",
+            help="run it with `--engine uml`",
         )
     if size := window_bytes(cell.flows):
         yield Diagnostic(
             code="not-in-containers",
             message=f"a window of {size} bytes is more than a kernel allows a program by default,"
             " and containers may not change the host's",
-            help=f"use {LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
+            help=f"use {LINUX_BUFFER_MAX}B or less, or run it in virtual time: without `--engine`",
         )
     for cca in cell.objects:
         yield Diagnostic(

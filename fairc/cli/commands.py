@@ -165,7 +165,7 @@ def plan() -> None:
     "targets",
     metavar="TARGET",
     multiple=True,
-    help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated."
+    help="What to emit in addition to the plan; `fairc show targets` lists them; repeatable."
     "  [default: containers for the engine docker, else mininet]",
 )
 @engine
@@ -294,7 +294,7 @@ def table() -> None:
     multiple=True,
     default=("html",),
     show_default=True,
-    help="May be repeated; pdf and svg are the figures, csv and tex the tables.",
+    help="Repeatable; pdf and svg are the figures, csv and tex the tables.",
 )
 @click.option(
     "--warmup-sensitivity",
@@ -322,7 +322,7 @@ suite_only = click.option(
 @fairc.group(cls=Commands)
 def suite() -> None:
     """List, plan, run or report suites: experiments that decide a standard's criteria for your
-    controller.
+    controller or queue.
     """
 
 
@@ -335,7 +335,7 @@ def suite_list() -> None:
 
 @suite.command("plan")
 @suite_name
-@settings("Set a parameter of the suite, such as cca=bbr3.")
+@settings("Set a parameter of the suite, such as cca=bbr3; repeatable.")
 @suite_only
 @suite_quick
 @jobs
@@ -348,7 +348,7 @@ def suite_plan() -> None:
 
 @suite.command("run")
 @suite_name
-@settings("Set a parameter of the suite, such as cca=bbr3.")
+@settings("Set a parameter of the suite, such as cca=bbr3; repeatable.")
 @suite_only
 @suite_quick
 @suite_output
@@ -422,7 +422,7 @@ def methods() -> None:
     metavar="[METRIC=]MARGIN",
     multiple=True,
     help="Ask whether they agree within a share of the first's median (5%), or an amount for one"
-    " metric (fairness.F=0.02, SI base unit). May be repeated.  [between engines: 5%]",
+    " metric (fairness.F=0.02, SI base unit); repeatable.  [between engines: 5%]",
 )
 @quiet
 def compare() -> None:
@@ -513,9 +513,7 @@ def doctor() -> None:
     "-o", "--output", metavar="DIR", type=type_path, help="[default: results/calibration-ENGINE]"
 )
 @jobs
-@click.option(
-    "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
-)
+@click.option("--case", "chosen", metavar="NAME", multiple=True, help="Only this case; repeatable.")
 @form("text", "md", "json")
 @quiet
 def calibrate() -> None:

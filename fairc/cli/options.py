@@ -135,7 +135,8 @@ def completing(what: str) -> Callable[[click.Context, click.Parameter, str], lis
 
 
 def settings(
-    help: str = "Replace the whole value of a sweep name, a `let` or a key such as `repeat`.",
+    help: str = "Replace the whole value of a sweep name, a `let` or a key such as `repeat`;"
+    " repeatable.",
 ) -> Decorator:
     """`--set NAME=EXPR`, as a mapping."""
     return click.option(

@@ -1,5 +1,5 @@
 """`fairc suite`: list, plan, run or report suites: experiments that decide a standard's criteria
-for your controller.
+for your controller or queue.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Client = Any
 HOST = "DOCKER_HOST"
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT_S = 60.0
-INSTEAD = "`--engine vm` needs no Docker"
+INSTEAD = "`--engine uml` needs no Docker"
 
 # Phrases in an engine's refusal -> what they mean, what to do.
 REFUSALS = (

@@ -32,7 +32,7 @@ CONFINED = {
     "": "none, so nothing that strangers made runs: {why}",
 }
 ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
-OTHER_KERNEL = "a kernel with this module, or `--engine vm`"
+OTHER_KERNEL = "a kernel with this module, or `--engine uml`"
 TAKEN_ANEW = "nothing: a run on the engine `vm` that needs this snapshot takes it again"
 WANTED_CCAS = ("cubic", "bbr", "reno")
 
@@ -108,7 +108,7 @@ def vm() -> Iterator[Finding]:
 def uml() -> Iterator[Finding]:
     """Yield what the fast engine needs."""
     machine = os.uname().machine
-    yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
+    yield Finding("processor", machine == "x86_64", machine, "an x86-64 host")
     built = None
     try:
         shipped.install(source.recipe_hash())

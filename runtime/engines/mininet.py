@@ -29,7 +29,7 @@ MARGIN_S = 40.0 + MOST_ENDING_S
 POLL_S = 0.05
 PROGRAM = "experiment.py"
 PIP = "Selenium, of fairc's extra `browser` (`pip install -e '.[browser]'` in a clone)"
-INSTEAD = "`--engine vm` needs neither root nor this kernel's modules"
+INSTEAD = "`--engine uml` needs neither root nor this kernel's modules"
 
 
 class MininetEngine:

@@ -225,7 +225,7 @@ SAMPLES = Table(
 MODELS = Table(
     "models",
     "what the CCA of a connection thinks of the path at one time; of `bbr`, `bbr3`, `copa`,"
-    " `cubic`, `prague` and `reno` over QUIC",
+    " `cubic`, `prague` and `reno` over QUIC, and of `bbr` version 3 over TCP",
     (
         CELL,
         FLOW,

@@ -20,7 +20,7 @@ converge has no value; over repetitions it counts as larger than any value in me
 percentiles. A mean leaves it out, with a remark.
 
 Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of
-slowly- responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166,
+slowly-responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166,
 section 2.3.
 """
 

@@ -8,7 +8,7 @@ beginning of the measurement, to the end of either. Bytes of frames count, witho
 had not come when the flow ended is missing in the first and not in the second. `kind` and `way` say
 which frames, as for `frame_delay`.
 
-Unit: bit/s. Source: this file.
+Unit: bit/s. Source: defined here.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def settings(run: Run) -> Sheet:
         if condition.name in found
     ]
     return section_table(
-        "settings",
+        "transport-settings",
         "Settings of the transports",
         (("setting", False), *((transport.upper(), False) for transport in transports)),
         rows,

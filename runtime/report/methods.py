@@ -46,23 +46,26 @@ def _sentences(run: Run) -> Iterator[str]:
     yield from _engine(run.lock)
     found = phases(run)
     varied = [one_line(text) for text in (*plan.varied, found.varied) if text]
-    drawn = f"; they vary: {'; '.join(varied)}" if varied else ""
-    yield f"Random numbers are drawn from seed {plan.seed}, anew for each repetition{drawn}."
+    yield f"Random numbers are drawn from seed {plan.seed}, anew for each repetition."
+    if varied:
+        yield f"Repetitions differ in: {'; '.join(varied)}."
     if plan.common:
         common = listed([*map(one_line, plan.common)])
         yield f"All configurations of a repetition draw the same {common}."
     yield found.processing
     words = [o.verdict_word for o in outcomes]
-    verdicts = [f"{words.count(w)} {w}" for w in ("valid", "flagged", "invalid", "failed")]
+    verdicts = [f"{words.count('valid')} were valid"]
+    verdicts += [f"{words.count(w)} {w}" for w in ("flagged", "invalid", "failed")]
     left = words.count("invalid") + words.count("failed")
     yield (
         f"Every cell's set-up (rate, base RTT, loss, buffer) was checked against what was measured:"
-        f" of {counted(len(words), 'cell')} {listed(verdicts)}"
+        f" of {counted(len(words), 'cell')}, {listed(verdicts)}"
         f"{'; those invalid or failed are left out' if left else ''}."
     )
     measured = [one_line(name) for request in plan.measure for name in request.shown]
     if measured:
-        yield f"Measured {'is' if len(measured) == 1 else 'are'} {listed(measured)}."
+        what = "metric is" if len(measured) == 1 else "metrics are"
+        yield f"The {what} {listed(measured)}."
     yield basis(Results(run)).replace("; in brackets their", ", with their")
     if plan.claims:
         texts = [f'"{one_line(claim.text)}"' for claim in plan.claims]

@@ -103,3 +103,18 @@ def test_prose_wraps_at_100_columns() -> None:
             if wraps and not line.lstrip().startswith(("|", "![", "[!", "```")):
                 wide.append(f"{page.relative_to(ROOT)}:{number}")
     assert wide == []
+
+
+def test_rows_of_a_table_have_the_cells_of_its_head() -> None:
+    """A `|` in a cell ends it, also in code; the rest of the row is then lost."""
+    odd = []
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        is_code, head = False, 0
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+            is_code ^= line.lstrip().startswith("```")
+            cells = len(re.findall(r"(?<!\\)\|", line)) if line.lstrip().startswith("|") else 0
+            if is_code or not cells:
+                head = 0
+            elif cells != (head := head or cells):
+                odd.append(f"{page.relative_to(ROOT)}:{number}")
+    assert odd == []

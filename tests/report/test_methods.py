@@ -31,7 +31,9 @@ def test_a_paragraph_and_entries(make_run: Maker) -> None:
     assert "(Linux 6.12.43+deb12-cloud-amd64)" in text
     assert "drawn from seed 1" in text
     assert "the start of each flow: uniform in 0 to 50 ms" in text
-    assert "of 6 cells 5 valid, 0 flagged, 1 invalid and 0 failed" in text
+    assert "Repetitions differ in: the start of each flow" in text
+    assert "of 6 cells, 5 were valid, 0 flagged, 1 invalid and 0 failed" in text
+    assert "The metrics are " in text
     assert "Medians of 5 repetitions" in text
     kinds = [entry.splitlines()[0] for entry in entries]
     assert kinds == [

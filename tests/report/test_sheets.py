@@ -15,6 +15,8 @@ import pytest
 
 from fairc.runtime.formatting import Number
 from fairc.runtime.report.build import build
+from fairc.runtime.report.differences import differences, settings
+from fairc.runtime.report.invocation import overrides
 from fairc.runtime.report.latex import as_tex
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet, as_csv
@@ -80,6 +82,12 @@ def test_long_texts_wrap_and_words_without_spaces_can_be_broken() -> None:
     assert ">{\\raggedright\\arraybackslash}p{" in text
     assert "01234567\\allowbreak{}89012345\\allowbreak{}" in text
     assert "p{" not in as_tex(sheet(("short", TWO[0], TWO)))
+
+
+def test_settings_of_transports_and_of_the_command_line_are_two_files(make_run: Maker) -> None:
+    run = Run(make_run(repeat=1, duration_s=1.0))
+    sheets = [settings(run), differences(run), overrides(run).settings]
+    assert len({sheet.name for sheet in sheets}) == len(sheets)
 
 
 def test_every_table_of_the_report_is_written(make_run: Maker) -> None:

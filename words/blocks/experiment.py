@@ -32,7 +32,7 @@ DEVIATES = Parameter(
     repeated=True,
 )
 TOPOLOGY = Parameter("topology", Entries(TOPOLOGIES), "the network")
-ROUTES = Parameter("routes", Entries(ROUTINGS), "which way flows take, of several", "shortest")
+ROUTES = Parameter("routes", Entries(ROUTINGS), "which of equal paths flows take", "shortest")
 DURATION = Parameter("duration", A_POSITIVE_TIME, "a fixed length of each cell")
 WARMUP = Parameter("warmup", A_TIME, "the start of each cell, which metrics ignore", "0s")
 _STOP: Words[Literal["first", "all"]] = Words("value of `stop`", ("first", "all"))

@@ -36,7 +36,7 @@ VIA = Parameter(
     "via",
     AnyName("a router"),
     "its packets pass this router, both ways",
-    otherwise="the shortest way",
+    otherwise="the shortest path",
 )
 CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
 START = Parameter(

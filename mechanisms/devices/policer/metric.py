@@ -1,8 +1,12 @@
 """The metric `policing`: tokens taken, packets dropped, the bucket's level, and small windows.
 
-    policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean
-    of L(t) policing.empty  = share of time with L(t) <= 0
-    policing.small_window = S / N        policing.unexposed = M + U
+    policing.tokens       = T / t
+    policing.loss         = D / A
+    policing.drops        = D
+    policing.level        = mean of L(t)
+    policing.empty        = share of time with L(t) <= 0
+    policing.small_window = S / N
+    policing.unexposed    = M + U
 
 T: tokens taken by the flow's packets during t, the time from the end of the warm-up to the end of
 the cell; A: the flow's packets that arrived at the policer in that time; D: those that it dropped;

@@ -39,7 +39,7 @@ def _rows(measurement: Measurement) -> Columns:
 TABLE = Table(
     "buckets",
     "the token bucket of a user at the end of a slot of 100 ms, and what happened in the slot"
-    " (policing.md); none without a policer",
+    " (policers.md); none without a policer",
     (
         CELL,
         Column("policer", "VARCHAR", "", "name of the policer"),

@@ -7,9 +7,10 @@ visited. Where a share of 1 below wmax, or of 0 at wmax, would trap the chain, p
 Wilson's interval. The chain goes from w to max(floor(w/2), 1) with probability p(w), else to
 min(w+1, wmax).
 
-    f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j)
-    P_ij f_n(alpha) = ln(count / k_n) / n, minus its maximum, k_n = floor(N / n) windows of n rounds
-    (`scales`)
+    f(alpha)   = Lambda(q) - q alpha(q)
+    Lambda(q)  = ln(spectral radius of A(q)),  A(q)_ij = exp(q j) P_ij
+    f_n(alpha) = ln(count / k_n) / n, minus its maximum
+    k_n        = floor(N / n) windows of n rounds (`scales`)
 
 `inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal
 length, simultaneously over all bins of all scales, else 0. Three chains are simulated: with p(w) as

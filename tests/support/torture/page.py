@@ -42,7 +42,7 @@ def render(record: Record, faults: Iterable[Fault]) -> str:
         hours=sum(line["seconds"] for line in lines) / 3600,
     )
     parts = (
-        _wrapped(text),
+        _wrapped(text) + "\n",
         *_table(record, known),
         *_problems(record, known),
         *_endings(record, known),
