@@ -429,7 +429,8 @@ class Measurement:
     def once(self, key: object, compute: Callable[[], T]) -> T:
         """Return what a reader of this cell computes, at the first call with its key.
 
-        key: the reader's own; always with results of one type.
+        key: the reader's own; always with results of one type. What is computed once holds for all
+        windows of the cell, so the key of what depends on the window has its edges.
         """
         if key not in self._known:
             self._known[key] = compute()
