@@ -191,6 +191,18 @@ class FlowRecord:
         return np.asarray(self.endpoints.samples.t_s <= until_s, np.bool_)
 
     @property
+    def due_s(self) -> Floats:
+        """When its samples were due, s after the epoch, shape (samples,).
+
+        That is the multiple of their interval at which the process of the sender woke up, where it
+        took them at most a tenth of the interval later: of several that wake up at once, each
+        begins when the one before has ended. Others were due when they were taken.
+        """
+        t_s, every_s = self.endpoints.samples.t_s, self.plan.sample_every_ns * NS
+        due_s = np.floor(t_s / every_s + 1e-6) * every_s
+        return np.where(t_s - due_s <= every_s / 10, due_s, t_s)
+
+    @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy
