@@ -228,7 +228,8 @@ class FlowRecord:
 
         What wants payload wants no less than it got: handshakes and small packets come on top.
         """
-        wanted, lasts_s = demand_bps(self.plan), self.end_s - self.start_s
+        framing, lasts_s = self.queue.interface.framing, self.end_s - self.start_s
+        wanted = demand_bps(self.plan, framing)
         if wanted is None or not self.plan.workload.of_payload or lasts_s <= 0:
             return wanted
         got = self.frame_bytes(np.array([self.start_s, self.end_s]))
