@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from computed import results, values
+from computed import by_name, results, values
 from hypothesis import given
 from hypothesis import strategies as st
 from madeartefacts import RATE_BPS, Made, crowded, cut_short, hand_made, lossy
@@ -222,6 +222,26 @@ def test_queue_delay_by_hand(tmp_path: Path) -> None:
         0.5,
     )
     assert curve.x[190] == pytest.approx((5 + 0.8 * 40) * 1e-3)
+
+
+def test_a_bottleneck_is_used_from_the_first_flow_on_that_has_a_path_over_it(
+    tmp_path: Path,
+) -> None:
+    """Over the bottleneck of b leads the second path of a, which begins 0.4 s before b. The last of
+    14 frames leaves as the flows end.
+    """
+    made = hand_made("abab...... .......... .......... .......... bbbbbbbbbb")
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, starts_ns=(400 * MS,))))
+    measurement = load(made.cell, made.write(tmp_path))
+    one, two = measurement.flows
+    second = replace(two.passages[0], queue=replace(two.queue, place=("r9", "r9-eth1")))
+    flows = (
+        replace(one, passages=(*one.passages, second)),
+        replace(two, passages=(second,)),
+    )
+    found = by_name(replace(measurement, flows=flows), "utilization", "b")
+    assert found["utilization"] == pytest.approx(13 / 49)
 
 
 def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
