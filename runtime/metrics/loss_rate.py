@@ -10,7 +10,8 @@ and that no later one dropped; L: those that were never delivered, lost behind a
 random, and also by the number or kind that a link loses, by a flipped bit, or on a link that was
 down. Bottlenecks are all links of its paths where data can wait (rule 2), so drops at those of
 other flows count as well. Only packets after the warm-up count, and not those still in flight when
-the capture ended; what waits in a `fifo` then is not lost, and counts in E.
+the capture ended; what waits in a `fifo` then is not lost, and counts in E. A copy that a link has
+made (`duplicate`) counts in D and L like any other packet.
 
 Losses on links that are no bottlenecks are not captured. Where such a link of a flow's way loses
 packets, or is down at times, its loss_rate.total has no value, nor has loss_rate.random if the link
