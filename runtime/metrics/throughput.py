@@ -43,7 +43,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     """Return the throughput of each requested flow, and of their groups of users."""
     flows = measurement.sessions(request.sessions)
     each = {flow.name: _of_flow(measurement, flow) for flow in flows}
-    return (*each.values(), *rates(flows, each, USER, GROUP))
+    return (*each.values(), *rates(measurement, each, _of_flow, USER, GROUP))
 
 
 METRIC = Metric("throughput", (THROUGHPUT, USER, GROUP), compute, figure="rates")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import computed
 import numpy as np
@@ -14,6 +16,7 @@ from madeartefacts import Made, crowded, hand_made, write_lines
 from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
+from fairc.runtime.analysis.values import known_values
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.results import MetricValue
@@ -86,6 +89,38 @@ def test_a_user_without_a_rate_leaves_the_group_without_one(tmp_path: Path) -> N
     found = {(v.metric, v.flow): v for v in results(made, tmp_path, "goodput")}
     group = found["goodput.group", "all"]
     assert (group.value, group.reason) == (None, "the flow ended before the warm-up did")
+
+
+def test_a_group_is_whole_whichever_of_its_flows_are_asked_for(tmp_path: Path) -> None:
+    """Its name means the same in a file that measures one of its flows alone."""
+    made = with_users(hand_made("aabab" * 10, file_bytes=20 * PAYLOAD), "all", "all")
+    measurement = load(made.cell, made.write(tmp_path))
+    for name, values in (
+        ("goodput", ("goodput.user", "goodput.group")),
+        ("throughput", ("throughput.user", "throughput.group")),
+        ("fct", ("fct.group_mean", "fct.group_count", "fct.group_unfinished")),
+    ):
+        whole, part = (
+            by_name(computed.results(measurement, name, *flows)) for flows in ((), ("a",))
+        )
+        assert (name if name != "fct" else "fct.mean", "b") not in part
+        for value in values:
+            assert part[value, "all"] == whole[value, "all"] is not None
+
+
+def test_a_group_behind_shared_proxies_has_no_values_from_packets(tmp_path: Path) -> None:
+    """Packets of the proxies' own connections are of no flow, so the sum would leave them out."""
+    made = with_users(hand_made(SHARED), "all", "all")
+    measurement = load(made.cell, made.write(tmp_path))
+    ports = tuple(flow.port for flow in made.cell.flows)
+    proxies: Any = SimpleNamespace(split_ports=ports, middle=None)
+    shared = replace(measurement, cell=replace(made.cell, devices=(proxies,)))
+    for name, known in (("throughput", False), ("goodput", True)):
+        found = tuple(computed.results(measurement, name))
+        seen = known_values(shared, MetricRequest(name=name), found)
+        assert {(v.flow, v.value is not None) for v in seen} == {
+            (flow, known) for flow in ("a", "b", "all")
+        }
 
 
 def test_without_users_there_are_no_groups(tmp_path: Path) -> None:
