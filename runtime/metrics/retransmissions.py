@@ -9,7 +9,7 @@ every 100 ms, or more often if a metric of the flow asks for it: an edge of what
 lies between two samples counts as the first of them, for the packets that were sent, too. This is
 the sender's view: a spurious retransmission counts, an unnoticed loss does not; `loss_rate` is the
 network's. Sent packets are those that arrived at the first bottleneck of a path, or that left it
-where arrivals are not captured.
+where arrivals are not captured, and those that policers dropped.
 
 Unit: packets (share: 1). Source: RFC 4898, section 4.2 (tcpEStatsPerfSegsRetrans); RFC 9002,
 section 6 (loss detection).
@@ -79,7 +79,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
             reason = "a third-party image does not report its retransmissions"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     sent = _sent(measurement, flow, *edges_s)
-    share = again / sent if sent else None
+    passed = 1 - measurement.dropped_by_devices(flow)  # those in front of the bottleneck
+    share = again * passed / sent if sent else None
     return COUNT.of(again, flow.name), SHARE.of(share, flow.name, "no packet of the flow was sent")
 
 

@@ -309,6 +309,17 @@ def test_samples_that_a_process_takes_a_little_late_are_those_that_were_due(
     assert by_name(computed.results(seen, "cwnd", "a"))["cwnd.mean", "a"] == 25
 
 
+def test_what_policers_drop_was_sent(tmp_path: Path) -> None:
+    """A policer in front of the bottleneck has dropped a fifth of 30 packets, and 24 came."""
+    made = hand_made("ab" * 40, connections=(2, 1), warmup_ns=300 * MS)
+    folder = made.write(tmp_path)
+    sampled(folder, "a", [(300, 0, 20, 4), (500, 0, 9, 10)])
+    policer: Any = SimpleNamespace(passed=lambda *_: 0.8)
+    measurement = replace(load(made.cell, folder), devices={"policer": [policer]})
+    found = by_name(computed.results(measurement, "retransmissions", "a"))
+    assert found["retransmissions.share", "a"] == pytest.approx(6 / 30)
+
+
 def test_packets_are_counted_between_the_samples_that_retransmissions_are(tmp_path: Path) -> None:
     """The warm-up ends at 0.39 s: frames count from the sample of 0.3 s on, that arrive from 0.315
     to 0.775 s.
