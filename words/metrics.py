@@ -264,6 +264,8 @@ METRICS: Registry[MetricEntry] = Registry(
             outside_windows=frozenset({"min"}),
             over_time=True,
             course="mean",
+            is_level=True,
+            not_levels=frozenset({"srtt.min"}),
             lacks=lacks.own_stack,
         ),
         _metric(
@@ -613,6 +615,8 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("mean", *_PERCENTILES, "min", "max", "late"),
             units={"late": "1"},
             need=_MEDIA,
+            is_level=True,
+            not_levels=frozenset({"frame_delay.min"}),
             better="less",
             check=_check_frames,
         ),

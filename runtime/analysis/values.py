@@ -10,6 +10,7 @@ from fairc.runtime.measurement.curves import Trace
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS, Metric
+from fairc.runtime.metrics.groups import group_named
 from fairc.runtime.metrics.registry import full_name
 from fairc.words import metrics as words
 
@@ -92,13 +93,14 @@ def known_values(
 ) -> Iterator[MetricValue]:
     """Yield the values of a metric; those that cannot be known come without a number."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
+    groups = {group_named(f) for f in measurement.flows if measurement.unseen(f)} - {None}
     split = {f.name for f in measurement.flows if measurement.split(f)}
     entry = words.METRICS[request.name]
     for value in values:
         from_packets = value.metric in entry.from_packets
         if not measurement.captured and (entry.packets != "none" or from_packets):
             yield value.model_copy(update={"value": None, "reason": UNCAPTURED, "links": None})
-        elif entry.packets == "flow" and value.flow in unseen:
+        elif entry.packets == "flow" and value.flow in unseen | groups:
             # Packets are no reason for a flow of which none can be seen.
             yield value.model_copy(update={"value": None, "reason": SHARED, "links": None})
         elif entry.packets == "flow" and unseen and value.flow is None:

@@ -98,6 +98,10 @@ class Paths:
         """Whether a node is a host, which forwards nothing."""
         return self._nodes[node].kind == "host"
 
+    def is_hop(self, node: str) -> bool:
+        """Whether a node is the delay node of a link."""
+        return self._nodes[node].kind == "hop"
+
     def reroutings_of(self, node: str) -> tuple[int, ...]:
         """Return when the routes of a node change, ns after the epoch."""
         changes = self._nodes[node].route_changes

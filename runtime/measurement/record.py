@@ -191,6 +191,18 @@ class FlowRecord:
         return np.asarray(self.endpoints.samples.t_s <= until_s, np.bool_)
 
     @property
+    def due_s(self) -> Floats:
+        """When its samples were due, s after the epoch, shape (samples,).
+
+        That is the multiple of their interval at which the process of the sender woke up, where it
+        took them at most a tenth of the interval later: of several that wake up at once, each
+        begins when the one before has ended. Others were due when they were taken.
+        """
+        t_s, every_s = self.endpoints.samples.t_s, self.plan.sample_every_ns * NS
+        due_s = np.floor(t_s / every_s + 1e-6) * every_s
+        return np.where(t_s - due_s <= every_s / 10, due_s, t_s)
+
+    @property
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy
@@ -216,7 +228,8 @@ class FlowRecord:
 
         What wants payload wants no less than it got: handshakes and small packets come on top.
         """
-        wanted, lasts_s = demand_bps(self.plan), self.end_s - self.start_s
+        framing, lasts_s = self.queue.interface.framing, self.end_s - self.start_s
+        wanted = demand_bps(self.plan, framing)
         if wanted is None or not self.plan.workload.of_payload or lasts_s <= 0:
             return wanted
         got = self.frame_bytes(np.array([self.start_s, self.end_s]))
@@ -429,7 +442,8 @@ class Measurement:
     def once(self, key: object, compute: Callable[[], T]) -> T:
         """Return what a reader of this cell computes, at the first call with its key.
 
-        key: the reader's own; always with results of one type.
+        key: the reader's own; always with results of one type. What is computed once holds for all
+        windows of the cell, so the key of what depends on the window has its edges.
         """
         if key not in self._known:
             self._known[key] = compute()
@@ -506,11 +520,9 @@ class Measurement:
         """
         if len(flow.passages) == 1:
             return flow.queue.capacity_bits(edges_s)
-        borders = [ns * NS for ns in self.paths.reroutings_ns]
-        for history in self.histories.values():
-            borders += [done.end_s for done, change in history.done if change.impairment]
-        inside = [t for t in borders if edges_s[0] < t < edges_s[-1]]
-        fine_s = np.unique(np.concatenate((edges_s, np.array(inside, np.float64))))
+        turns_s = self._turns_s
+        inside = turns_s[(edges_s[0] < turns_s) & (turns_s < edges_s[-1])]
+        fine_s = np.unique(np.concatenate((edges_s, inside)))
         total = np.zeros(len(fine_s) - 1)
         middle_s = (fine_s[:-1] + fine_s[1:]) / 2
         usable = [self._usable(flow, float(t_s)) for t_s in middle_s]
@@ -521,15 +533,46 @@ class Measurement:
         bits: Floats = np.bincount(slot, total, minlength=len(edges_s) - 1).astype(np.float64)
         return bits
 
+    def carried_on(self, flow: FlowRecord, edges_s: Floats) -> Floats:
+        """Return frame bytes of a flow at its bottlenecks' exits between edges, by serialisation
+        time, without those that leave while a link of every path over the bottleneck is down.
+        """
+        turns_s = self._turns_s
+        if not len(turns_s):
+            return flow.frame_bytes(edges_s)
+        ends_s = np.concatenate((turns_s[:1] - 1, turns_s, turns_s[-1:] + 1))
+        middle_s = (ends_s[:-1] + ends_s[1:]) / 2
+        times_ns = (None, *self.paths.reroutings_ns)
+        ways = {way for at_ns in times_ns for way in self.paths.ways(flow.plan, at_ns)}
+        total = np.zeros(len(edges_s) - 1)
+        for one in flow.passages:
+            queue = one.queue
+            stage = np.searchsorted(turns_s, queue.left_s, side="right")
+            is_open = np.zeros(len(middle_s), np.bool_)
+            over = [way for way in ways if queue.place in way]
+            for number in np.unique(stage[one.left]):
+                t_s = float(middle_s[number])
+                is_open[number] = any(self._is_up(way, t_s) for way in over)
+            sizes = queue.left.frame_bytes
+            total += queue.carried_bytes(sizes, edges_s, one.left & is_open[stage])
+        return total
+
+    @cached_property
+    def _turns_s(self) -> Floats:
+        """When paths may open or close: routes change, or links, s after the epoch."""
+        turns = [ns * NS for ns in self.paths.reroutings_ns]
+        for history in self.histories.values():
+            turns += [done.end_s for done, change in history.done if change.impairment]
+        return np.unique(np.array(turns, np.float64))
+
     def _usable(self, flow: FlowRecord, t_s: float) -> set[Place]:
         """Return the interfaces on those paths of a flow that get packets across at a time."""
         ways = self.paths.ways(flow.plan, round(t_s / NS))
-        return {
-            place
-            for way in ways
-            if not any(self.histories[place].is_down(t_s) for place in way)
-            for place in way
-        }
+        return {place for way in ways if self._is_up(way, t_s) for place in way}
+
+    def _is_up(self, way: Sequence[Place], t_s: float) -> bool:
+        """Return whether no link of a way is down at a time."""
+        return not any(self.histories[place].is_down(t_s) for place in way)
 
     @cached_property
     def data_paths(self) -> dict[str, tuple[Place, ...]]:

@@ -4,10 +4,11 @@
 
 at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live
 connection: a connection counts from its first sample to its last, no later than the stop of the
-flow or the end of the cell. Mean, extremes and percentiles are over these times. The endpoints
-sample TCP_INFO, or the QUIC controller, every 100 ms, or more often if a metric of the flow asks
-for it; each sample costs CPU time and disk space. A QUIC window in packets is its bytes divided by
-the packet size.
+flow or the end of the cell. A sample that is due at t counts as taken at t, although its process
+takes it some microseconds later (at most a tenth of the time between samples). Mean, extremes and
+percentiles are over these times. The endpoints sample TCP_INFO, or the QUIC controller, every 100
+ms, or more often if a metric of the flow asks for it; each sample costs CPU time and disk space. A
+QUIC window in packets is its bytes divided by the packet size.
 
 Time series: cwnd, one per flow.
 
@@ -43,7 +44,7 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     """
     samples = flow.endpoints.samples
     known = np.isfinite(samples.cwnd_packets) & flow.before_stop
-    times, windows = samples.t_s[known], samples.cwnd_packets[known]
+    times, windows = flow.due_s[known], samples.cwnd_packets[known]
     connections = samples.connection[known]
     if not len(times):
         return np.empty(0), np.empty(0)
@@ -56,7 +57,6 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     for connection in np.unique(connections):
         ours = connections == connection
         t = times[ours]
-        # Samples fall on multiples of the interval, up to the last digits of the clock.
         place = np.searchsorted(t, at + 1e-6, side="right") - 1
         here = (place >= 0) & (at <= t[-1] + 1e-6)
         total += np.where(here, windows[ours][place], 0.0)

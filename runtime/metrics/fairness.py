@@ -144,7 +144,10 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
 
 def _frames_per_slot(sessions: tuple[FlowRecord, ...], slot_s: float) -> int:
     rate_bps = min(flow.queue.rate_bps for flow in sessions)
-    frame_bytes = max(flow.plan.frame_bytes for flow in sessions)
+    frame_bytes = max(
+        flow.queue.interface.framing.bytes(flow.plan.mtu + flow.plan.header_bytes)
+        for flow in sessions
+    )
     return max(1, int(rate_bps * slot_s / (8 * frame_bytes)))
 
 

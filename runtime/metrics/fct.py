@@ -143,7 +143,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
         flows = tuple(flow for flow in flows if flow.transfers is not None)
     if not flows:
         reason = "no flow has transfers with an end"
-        users = bool(of_users(measurement.flows))
+        users = bool(of_users(measurement, measurement.flows))
         values = (*FLOW.all, *GROUP.all) if users else FLOW.all
         return tuple(value.of(None, None, reason) for value in values)
     counted = {flow.name: _counted(measurement, flow) for flow in flows}
@@ -154,8 +154,12 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             found += [value.of(None, name, reason) for value in FLOW.all]
         else:
             found += _of_transfers(FLOW, *transfers, name)
-    for group in of_users(flows):
-        parts = [counted[flow.name] for members in group.users for flow in members]
+    for group in of_users(measurement, flows):
+        members = [flow for of_user in group.users for flow in of_user]
+        parts = [
+            counted[flow.name] if flow.name in counted else _counted(measurement, flow)
+            for flow in members
+        ]
         known = [part for part in parts if part is not None]
         if known:
             times = np.concatenate([duration_s for duration_s, _ in known])

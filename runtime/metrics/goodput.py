@@ -8,8 +8,9 @@ A flow over Multipath TCP has a value for each of its paths, named after the flo
 `one-wifi`: goodput.subflow counts the bytes of its subflows there, B(t) being the highest sequence
 number that has crossed the path's bottleneck by t. What one subflow sends again for another one
 counts for both, so they may add up to more than the flow's.
-A group of users has values under its name: goodput.group is the sum over its flows, goodput.user
-that sum divided by the number of users. The flows of an index are such a group.
+A group of users has values under its name: goodput.group is the sum over all of its flows,
+whichever are asked for, goodput.user that sum divided by the number of users. The flows of an index
+are such a group.
 
 Unit: bit/s. Source: RFC 2647, section 3.17 (bits forwarded to the correct destination, less
 those retransmitted), for whole transfers; measurement.md, rule 17.
@@ -70,7 +71,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     flows = measurement.sessions(request.sessions)
     each = {flow.name: of_flow(measurement, flow) for flow in flows}
     paths = (value for flow in flows for value in of_subflows(measurement, flow))
-    return (*each.values(), *rates(flows, each, USER, GROUP), *paths)
+    return (*each.values(), *rates(measurement, each, of_flow, USER, GROUP), *paths)
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:

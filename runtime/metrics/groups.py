@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fairc.dsl.model.names import group_of, users_of
@@ -28,16 +28,20 @@ def named(measurement: Measurement, name: str) -> Group:
     return _group(name, measurement.sessions((name,)))
 
 
-def of_users(flows: Iterable[FlowRecord]) -> tuple[Group, ...]:
+def of_users(measurement: Measurement, flows: Iterable[FlowRecord]) -> tuple[Group, ...]:
     """Return the groups of users that flows run on, and those of flows with an index, in the order
-    of the flows.
+    of the flows. A group has all of its flows, whether or not they are among these.
     """
-    found: dict[str, list[FlowRecord]] = defaultdict(list)
-    for flow in flows:
-        name = users_of(flow.plan) or group_of(flow.plan)
-        if name is not None:
-            found[name].append(flow)
-    return tuple(_group(name, members) for name, members in found.items())
+    names = dict.fromkeys(filter(None, map(group_named, flows)))
+    return tuple(
+        _group(name, (flow for flow in measurement.flows if group_named(flow) == name))
+        for name in names
+    )
+
+
+def group_named(flow: FlowRecord) -> str | None:
+    """Return the name of the group that a flow is of; None: it is of none."""
+    return users_of(flow.plan) or group_of(flow.plan)
 
 
 def _group(name: str, flows: Iterable[FlowRecord]) -> Group:
@@ -48,16 +52,21 @@ def _group(name: str, flows: Iterable[FlowRecord]) -> Group:
 
 
 def rates(
-    flows: Iterable[FlowRecord], each: Mapping[str, MetricValue], user: Value, whole: Value
+    measurement: Measurement,
+    each: Mapping[str, MetricValue],
+    of_flow: Callable[[Measurement, FlowRecord], MetricValue],
+    user: Value,
+    whole: Value,
 ) -> tuple[MetricValue, ...]:
     """Return the rates of one user and of the whole of each group of users; empty without users.
 
-    each: the rate of each flow, by its name. The rate of one user is the whole over the number of
-    users.
+    each: the rate of each requested flow, by its name; of_flow: returns that of any other one. The
+    rate of one user is the whole over the number of users.
     """
     found: list[MetricValue] = []
-    for group in of_users(flows):
-        parts = [each[flow.name] for members in group.users for flow in members]
+    for group in of_users(measurement, (flow for flow in measurement.flows if flow.name in each)):
+        members = [flow for of_user in group.users for flow in of_user]
+        parts = [each.get(flow.name) or of_flow(measurement, flow) for flow in members]
         missing = next((value.reason for value in parts if value.value is None), "")
         total = None if missing else sum(value.value or 0.0 for value in parts)
         one = None if total is None else total / len(group.users)

@@ -75,7 +75,8 @@ def index(
 def _asked(measurement: Measurement, request: MetricRequest) -> tuple[Floats, Floats] | str:
     slot_s = float(request.options.get("slot", SLOT_S))
     sessions = measurement.sessions(request.sessions)
-    key = ("jain", *(flow.name for flow in sessions), slot_s)
+    seen = measurement.begin_s, measurement.until_s
+    key = ("jain", *(flow.name for flow in sessions), slot_s, *seen)
     return measurement.once(key, lambda: index(measurement, sessions, slot_s))
 
 

@@ -10,7 +10,13 @@ and that no later one dropped; L: those that were never delivered, lost behind a
 random, and also by the number or kind that a link loses, by a flipped bit, or on a link that was
 down. Bottlenecks are all links of its paths where data can wait (rule 2), so drops at those of
 other flows count as well. Only packets after the warm-up count, and not those still in flight when
-the capture ended; what waits in a `fifo` then is not lost, and counts in E.
+the capture ended; what waits in a `fifo` then is not lost, and counts in E. A copy that a link has
+made (`duplicate`) counts in D and L like any other packet.
+
+Losses on links that are no bottlenecks are not captured. Where such a link of a flow's way loses
+packets, or is down at times, its loss_rate.total has no value, nor has loss_rate.random if the link
+is behind a bottleneck. A link whose `queue` the file names is a bottleneck. Of a flow all of whose
+packets were dropped loss_rate.total is 1.
 
 Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rule 14.
 """
@@ -20,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.record import Passage
 from fairc.runtime.measurement.results import MetricValue
 
@@ -68,29 +75,59 @@ def _counted(measurement: Measurement, one: Passage) -> _Counted:
     )
 
 
+def _unseen(measurement: Measurement, flow: FlowRecord) -> tuple[str, str]:
+    """Return why it is not known how many packets of a flow were lost, and how many of those behind
+    its bottlenecks; empty where it is.
+    """
+    paths, queues = measurement.paths, {queue.place for queue in measurement.queues}
+    seen = queues | {paths.delivery(place) for place in queues}
+    times_ns = (None, *paths.reroutings_ns)
+    ways = dict.fromkeys(way for at_ns in times_ns for way in paths.ways(flow.plan, at_ns))
+    anywhere, behind = "", ""
+    for way in ways:
+        first = min((at for at, place in enumerate(way) if place in queues), default=len(way))
+        nodes = [*(node for node, _ in way), flow.plan.client]
+        for at, place in enumerate(way):
+            if place in seen or not _loses(paths, place):
+                continue
+            begins = at - 1 if paths.is_hop(place[0]) else at
+            why = (
+                f"the link from {nodes[begins]} to {nodes[at + 1]} loses packets and is no"
+                " bottleneck, so they are not captured there: name its `queue`"
+            )
+            anywhere, behind = anywhere or why, behind or (why if at > first else "")
+    return anywhere, behind
+
+
+def _loses(paths: Paths, place: Place) -> bool:
+    """Return whether packets that leave by an interface may be lost before the next node has
+    them.
+    """
+    arrival = paths.arrival(place)
+    return paths.may_lose([place]) or (arrival is not None and bool(arrival.arriving_losses))
+
+
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     passages, later = measurement.crossed(flow)
     first = [_counted(measurement, one) for one in passages]
     behind = [_counted(measurement, one) for one in later]
-    sent = sum(one.sent for one in first) - sum(one.dropped for one in behind)
-    if sent <= 0:
-        reason = "no packet of the flow passed the bottleneck"
-        return tuple(value.of(None, flow.name, reason) for value in VALUES)
-    lost = sum(one.lost for one in (*first, *behind)) / sent
-    if any(one.queue.blind for one in (*passages, *later)):
-        return (
-            TOTAL.of(None, flow.name, UNSEEN),
-            QUEUE.of(None, flow.name, UNSEEN),
-            RANDOM.of(lost, flow.name),
-        )
     came = sum(one.came for one in first)
-    dropped = sum(one.dropped for one in (*first, *behind)) / max(1, came)
-    passed = (1 - dropped) * (1 - lost) * (1 - measurement.dropped_by_devices(flow))
-    return (
-        TOTAL.of(1 - passed, flow.name),
-        QUEUE.of(dropped, flow.name),
-        RANDOM.of(lost, flow.name),
-    )
+    dropped = sum(one.dropped for one in (*first, *behind))
+    sent = sum(one.sent for one in first) - sum(one.dropped for one in behind)
+    lost = sum(one.lost for one in (*first, *behind)) / sent if sent > 0 else None
+    none = "no packet of the flow passed the bottleneck"
+    unseen, unseen_behind = _unseen(measurement, flow)
+    random = RANDOM.of(None if unseen_behind else lost, flow.name, unseen_behind or none)
+    if any(one.queue.blind for one in (*passages, *later)):
+        return TOTAL.of(None, flow.name, UNSEEN), QUEUE.of(None, flow.name, UNSEEN), random
+    queue = dropped / came if came else None if lost is None else 0.0
+    passed = (1 - (queue or 0.0)) * (1 - measurement.dropped_by_devices(flow))
+    if passed == 0:  # whatever happens to others behind it
+        total = TOTAL.of(1.0, flow.name)
+    else:
+        known = None if unseen or lost is None else 1 - passed * (1 - lost)
+        total = TOTAL.of(known, flow.name, unseen or none)
+    return total, QUEUE.of(queue, flow.name, none), random
 
 
 METRIC = Metric("loss_rate", VALUES, per_flow(_of_flow))

@@ -30,10 +30,8 @@ class Nothing(Exception):
     """A flow has no such frames; its text is the reason."""
 
 
-def counted(
-    measurement: Measurement, flow: FlowRecord, request: MetricRequest, only: Kind | None = None
-) -> Frames:
-    """Return the frames that count, those that are left out in the end included.
+def captured(flow: FlowRecord, request: MetricRequest, only: Kind | None = None) -> Frames:
+    """Return all frames of a flow that a request is about, whenever they were captured.
 
     only: their kind, whatever the request says. Raises Nothing.
     """
@@ -52,7 +50,18 @@ def counted(
     if kind not in kinds:
         raise Nothing(f"the flow has no {kind}")
     found = every[way, kind]
-    found = found.select(measurement.counts(found.captured_s) & (found.captured_s < flow.end_s))
+    return found.select(found.captured_s < flow.end_s)
+
+
+def counted(
+    measurement: Measurement, flow: FlowRecord, request: MetricRequest, only: Kind | None = None
+) -> Frames:
+    """Return the frames that count, those that are left out in the end included.
+
+    only: as of `captured`. Raises Nothing.
+    """
+    found = captured(flow, request, only)
+    found = found.select(measurement.counts(found.captured_s))
     if not len(found):
         raise Nothing(
             inactive(measurement) if flow.endpoints.first_byte_s else "no frame was captured"

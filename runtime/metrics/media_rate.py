@@ -18,7 +18,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import declared, inactive, window
-from .media import counted, media_metric
+from .media import captured, counted, media_metric
 
 CAME = declared("media_rate", "bits of frames that came whole per second")
 SENT = declared("media_rate.sent", "bits of frames that were captured per second")
@@ -30,7 +30,7 @@ def _of_flow(
 ) -> tuple[MetricValue, ...]:
     found = counted(measurement, flow, request)
     begin_s, end_s = window(measurement, flow)
-    lasts_s = end_s - max(begin_s, float(found.captured_s[0]))
+    lasts_s = end_s - max(begin_s, float(captured(flow, request).captured_s[0]))
     if lasts_s <= 0:
         return tuple(value.of(None, flow.name, inactive(measurement)) for value in VALUES)
     came = 8 * int(found.bytes[found.there].sum())

@@ -3,13 +3,14 @@
     recovery_time = t - after, t the end of the first slot with 8 * W(slot) >= to * C(slot)
     recovery_time.reached = 1 if there is such a slot, else 0
 
-W: frame bytes of the flow at its bottleneck's exit, apportioned by serialisation time. C: bits that
-the link can send in the slot, at the rate that it then has. Where a flow takes several paths, W
-adds up over their bottlenecks, and C over those that a path leads to at that time which is not
-down. after: the time of the change, s after
-the epoch. Slots follow each other from there on (option `slot`, 1 s by default) and lie wholly
-inside the flow's time; the smallest value is one slot. `to` is 80 % by default. A share of the link
-is meant: where other flows compete, choose `to` below what the flow can get.
+W: frame bytes of the flow at its bottleneck's exit, apportioned by serialisation time; those that
+leave while a link of the path is down are lost, and do not count. C: bits that the link can send in
+the slot, at the rate that it then has. Where a flow takes several paths, W adds up over their
+bottlenecks, and C over those that a path leads to at that time which is not down. after: the time
+of the change, s after the epoch. Slots follow each other from there on (option `slot`, 1 s by
+default) and lie wholly inside the flow's time; the smallest value is one slot. `to` is 80 % by
+default. A share of the link is meant: where other flows compete, choose `to` below what the flow
+can get.
 
 Option `every`: the changes come at after, after + every, ... A recovery is looked for until the
 next change; a change that the flow does not last through until the next one does not count. The
@@ -59,7 +60,7 @@ def _recovery_s(measurement: Measurement, flow: FlowRecord, edges_s: Floats, to:
     there is none.
     """
     capacity = measurement.capacity_bits(flow, edges_s)
-    used = 8 * flow.frame_bytes(edges_s)
+    used = 8 * measurement.carried_on(flow, edges_s)
     # A slot exactly at the limit reaches it, however the sums are rounded.
     reached = np.flatnonzero((capacity > 0) & (used >= to * capacity * (1 - 1e-9)))
     return float(edges_s[reached[0] + 1] - edges_s[0]) if len(reached) else np.inf

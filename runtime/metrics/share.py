@@ -115,7 +115,10 @@ def compare(sides: Sides) -> Iterator[MetricValue]:
     paths = Paths(sides.cell)
     planned = _planned_bps(paths)
     ways = {label_of(flow): paths.of(flow) for flow in sides.cell.flows}
-    wanted = {label_of(flow): demand_bps(flow) for flow in sides.cell.flows}
+    wanted = {
+        label_of(flow): demand_bps(flow, paths.interfaces[flow.bottleneck].framing)
+        for flow in sides.cell.flows
+    }
     alone = {name: sides.alone(name, name, None) for name, bps in wanted.items() if bps is None}
     unknown, demands = [], {name: bps for name, bps in wanted.items() if bps is not None}
     for name, solo in alone.items():

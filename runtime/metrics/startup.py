@@ -9,7 +9,8 @@ larger than any value. The table `videos` has the value of each video.
     startup.time = mean over connections of (t_end - connection accepted)
     startup.cwnd = mean over connections of the largest window sampled until t_end
 
-t_end: the first sample of a connection in which its first slow start is over. Over QUIC the CCA
+Over Multipath TCP each subflow counts as a connection, one that joins later from its first sample
+on. t_end: the first sample of a connection in which its first slow start is over. Over QUIC the CCA
 says so: a state other than `slow_start`, `css`, `startup` (of BBR), and those of Careful Resume.
 Over TCP it is over where the kernel's slow-start threshold has fallen, or where the window has
 reached one that was there from the beginning. A loss and a mark lower it, HyStart sets it to the
@@ -128,7 +129,10 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
     ends = [(int(samples.connection[mine[0]]), _end(samples, mine)) for mine in known]
     found = [(connection, end) for connection, end in ends if end is not None]
     censored = len(ends) - len(found), len(ends)
-    times = [end.at_s - accepted_s.get(connection, 0.0) for connection, end in found]
+    # A subflow that has joined a connection was not accepted as one.
+    begins_s = {int(samples.connection[mine[0]]): float(samples.t_s[mine[0]]) for mine in known}
+    begins_s |= accepted_s
+    times = [end.at_s - begins_s[connection] for connection, end in found]
     reason = f"slow start ended in none of {len(ends)} connections"
     shares = {key: sum(end.reason == key for _, end in found) / len(ends) for key in REASONS}
     return (

@@ -2,10 +2,11 @@
 
     throughput = 8 * W(begin, end) / (end - begin)
 
-W: frame bytes (Ethernet, without preamble and checksum) of the flow's data direction that left the
-bottleneck queue, retransmissions and headers included, apportioned by serialisation time. begin:
-the later of the flow's start and the end of the warm-up. end: its last byte, or its stop. The
-throughputs of all flows add up to at most the link's rate. Groups of users: as for `goodput`.
+W: frame bytes (Ethernet, without preamble and checksum, or as long as the link's `framing` makes
+them) of the flow's data direction that left the bottleneck queue, retransmissions and headers
+included, apportioned by serialisation time. begin: the later of the flow's start and the end of the
+warm-up. end: its last byte, or its stop. The throughputs of all flows add up to at most the link's
+rate. Groups of users: as for `goodput`.
 
 Unit: bit/s. Source: measurement.md, rules 1 and 16.
 """
@@ -42,7 +43,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     """Return the throughput of each requested flow, and of their groups of users."""
     flows = measurement.sessions(request.sessions)
     each = {flow.name: _of_flow(measurement, flow) for flow in flows}
-    return (*each.values(), *rates(flows, each, USER, GROUP))
+    return (*each.values(), *rates(measurement, each, _of_flow, USER, GROUP))
 
 
 METRIC = Metric("throughput", (THROUGHPUT, USER, GROUP), compute, figure="rates")

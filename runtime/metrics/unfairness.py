@@ -6,7 +6,8 @@ gets.
 W: IP bytes of the group's flows at their bottleneck's exit, apportioned by serialisation time,
 while both groups are active: from the later of the end of the warm-up and the start of the group
 that starts last, to the end of the group that ends first. n: users of the group, one per host that
-its flows go to; a flow without users is a group of one. All flows of a user count together.
+its flows go to; of flows without users, such as those of an index, each is one. All flows of a user
+count together.
 
 1: users of both groups get the same; above 1: users of the first get more. Swapping the groups
 gives the inverse. A ratio without limit, because the second group got nothing, has no value; over

@@ -10,7 +10,8 @@ rate does not change, C is rate * (end - begin). A link that is never idle has a
 and none has more. Behind a token bucket a frame occupies the link for its length / rate from when
 it left, or from the end of the frame ahead of it. begin: the later of the end of the warm-up and
 the first start of a flow that crosses the bottleneck. end: the last end of such a flow; flows whose
-own bottleneck is elsewhere count as well.
+own bottleneck is elsewhere count as well. Of a flow with several paths (Multipath TCP; routers move
+it around a link that is down) it is the bottleneck of the first one.
 Where the flows of a cell have several bottlenecks, each flow gets the value of its own; otherwise
 the cell has one value.
 
@@ -32,8 +33,11 @@ UTILIZATION = declared("utilization", "share of the bottleneck's rate that frame
 
 def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None) -> MetricValue:
     queue = flow.queue
-    paths = measurement.paths
-    crossing = [f for f in measurement.flows if queue.place in paths.of(f.plan)]
+    crossing = [
+        f
+        for f in measurement.flows
+        if f.at(queue) is not None or queue.place in measurement.data_paths[f.name]
+    ]
     begin = max(min(f.start_s for f in crossing), measurement.begin_s)
     end = min(max(f.end_s for f in crossing), measurement.until_s)
     if end <= begin:

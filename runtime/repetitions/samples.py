@@ -15,6 +15,7 @@ from . import times
 from .crowds import means
 from .mixtures import names_to_add, pools_cells, ticked
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
+from .remarks import merged
 from .stationarity import is_level, sentence
 
 FLOW = "flow"
@@ -157,7 +158,19 @@ class Group:
     @property
     def remark(self) -> str:
         """What biases the values; empty if nothing does."""
-        return "; ".join(filter(None, (self.omitted.text(self.metric), self.moving)))
+        parts = self.omitted.text(self.metric), self._without_singles, self.moving
+        return "; ".join(filter(None, parts))
+
+    @property
+    def _without_singles(self) -> str:
+        """How many flows have no value, which the means of many leave out; empty if all have."""
+        each = [value for own in self.singles.values() for value in own if value.outcome.counts]
+        none = [value for value in each if value.size is None]
+        if not none or not self.values:
+            return ""
+        why = "; ".join(merged(sorted({value.reason for value in none if value.reason})))
+        text = f"the means leave out {len(none)} of {len(each)} values of single flows"
+        return f"{text}: {why}" if why else text
 
     @property
     def repeated(self) -> Repeated:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import computed
 import numpy as np
@@ -14,6 +16,7 @@ from madeartefacts import Made, crowded, hand_made, write_lines
 from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
+from fairc.runtime.analysis.values import known_values
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.results import MetricValue
@@ -86,6 +89,38 @@ def test_a_user_without_a_rate_leaves_the_group_without_one(tmp_path: Path) -> N
     found = {(v.metric, v.flow): v for v in results(made, tmp_path, "goodput")}
     group = found["goodput.group", "all"]
     assert (group.value, group.reason) == (None, "the flow ended before the warm-up did")
+
+
+def test_a_group_is_whole_whichever_of_its_flows_are_asked_for(tmp_path: Path) -> None:
+    """Its name means the same in a file that measures one of its flows alone."""
+    made = with_users(hand_made("aabab" * 10, file_bytes=20 * PAYLOAD), "all", "all")
+    measurement = load(made.cell, made.write(tmp_path))
+    for name, values in (
+        ("goodput", ("goodput.user", "goodput.group")),
+        ("throughput", ("throughput.user", "throughput.group")),
+        ("fct", ("fct.group_mean", "fct.group_count", "fct.group_unfinished")),
+    ):
+        whole, part = (
+            by_name(computed.results(measurement, name, *flows)) for flows in ((), ("a",))
+        )
+        assert (name if name != "fct" else "fct.mean", "b") not in part
+        for value in values:
+            assert part[value, "all"] == whole[value, "all"] is not None
+
+
+def test_a_group_behind_shared_proxies_has_no_values_from_packets(tmp_path: Path) -> None:
+    """Packets of the proxies' own connections are of no flow, so the sum would leave them out."""
+    made = with_users(hand_made(SHARED), "all", "all")
+    measurement = load(made.cell, made.write(tmp_path))
+    ports = tuple(flow.port for flow in made.cell.flows)
+    proxies: Any = SimpleNamespace(split_ports=ports, middle=None)
+    shared = replace(measurement, cell=replace(made.cell, devices=(proxies,)))
+    for name, known in (("throughput", False), ("goodput", True)):
+        found = tuple(computed.results(measurement, name))
+        seen = known_values(shared, MetricRequest(name=name), found)
+        assert {(v.flow, v.value is not None) for v in seen} == {
+            (flow, known) for flow in ("a", "b", "all")
+        }
 
 
 def test_without_users_there_are_no_groups(tmp_path: Path) -> None:
@@ -179,8 +214,10 @@ def test_windows_at_the_limit_are_fair_and_idle_ones_are_not() -> None:
     assert fair_windows(three, 1, 0.1).tolist() == [True, False]
 
 
-def sampled(folder: Path, flow: str, samples: list[tuple[int, int, int, int]]) -> None:
-    """Replace the samples of a flow: (ms, connection, cwnd, retransmits)."""
+def sampled(
+    folder: Path, flow: str, samples: list[tuple[int, int, int, int]], late_ns: int = 0
+) -> None:
+    """Replace the samples of a flow: (ms, connection, cwnd, retransmits), each that much later."""
     import json
 
     file = folder / f"{flow}.server.ndjson"
@@ -188,7 +225,7 @@ def sampled(folder: Path, flow: str, samples: list[tuple[int, int, int, int]]) -
     model = next(line for line in lines if line["event"] == "sample")
     others = [line for line in lines if line["event"] != "sample"]
     made = [
-        {**model, "t_ns": t * MS, "connection": c, "cwnd": cwnd, "retransmits": again}
+        {**model, "t_ns": t * MS + late_ns, "connection": c, "cwnd": cwnd, "retransmits": again}
         for t, c, cwnd, again in samples
     ]
     write_lines(file, [*others, *made])
@@ -246,6 +283,53 @@ def test_retransmissions_by_hand(tmp_path: Path) -> None:
     assert found["retransmissions", "a"] == 3 + 2
     # They come 5 ms before they leave: those that leave at 0.32, 0.34, ... 0.78 s.
     assert found["retransmissions.share", "a"] == pytest.approx(5 / 24)
+
+
+@pytest.mark.parametrize("late_ns", [0, 1011, 40_000])
+def test_samples_that_a_process_takes_a_little_late_are_those_that_were_due(
+    tmp_path: Path, late_ns: int
+) -> None:
+    """Of several processes that wake up at once, all but the first are some microseconds late."""
+    made = hand_made("ab" * 40, warmup_ns=300 * MS)
+    folder = made.write(tmp_path)
+    samples = [(100, 0, 10, 1), (200, 0, 20, 2), (300, 0, 30, 4), (400, 0, 40, 8), (500, 0, 50, 16)]
+    sampled(folder, "a", samples, late_ns)
+    measurement = load(made.cell, folder)
+    course = METRIC["cwnd"].traces
+    assert course is not None
+    whole = measurement.within(Window(0.0))
+    (trace, _) = course(whole, MetricRequest(name="cwnd"))
+    assert trace.t_s == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert trace.values.tolist() == [10, 20, 30, 40, 50]
+    found = by_name(computed.results(measurement, "retransmissions", "a"))
+    assert found["retransmissions", "a"] == 16 - 4
+    seen = measurement.within(Window(0.2, 0.4))
+    found = by_name(computed.results(seen, "retransmissions", "a"))
+    assert found["retransmissions", "a"] == 8 - 2
+    assert by_name(computed.results(seen, "cwnd", "a"))["cwnd.mean", "a"] == 25
+
+
+def test_what_policers_drop_was_sent(tmp_path: Path) -> None:
+    """A policer in front of the bottleneck has dropped a fifth of 30 packets, and 24 came."""
+    made = hand_made("ab" * 40, connections=(2, 1), warmup_ns=300 * MS)
+    folder = made.write(tmp_path)
+    sampled(folder, "a", [(300, 0, 20, 4), (500, 0, 9, 10)])
+    policer: Any = SimpleNamespace(passed=lambda *_: 0.8)
+    measurement = replace(load(made.cell, folder), devices={"policer": [policer]})
+    found = by_name(computed.results(measurement, "retransmissions", "a"))
+    assert found["retransmissions.share", "a"] == pytest.approx(6 / 30)
+
+
+def test_packets_are_counted_between_the_samples_that_retransmissions_are(tmp_path: Path) -> None:
+    """The warm-up ends at 0.39 s: frames count from the sample of 0.3 s on, that arrive from 0.315
+    to 0.775 s.
+    """
+    made = hand_made("ab" * 40, warmup_ns=390 * MS)
+    folder = made.write(tmp_path)
+    sampled(folder, "a", [(100, 0, 10, 1), (200, 0, 20, 2), (300, 0, 30, 4), (400, 0, 40, 8)])
+    found = by_name(computed.results(load(made.cell, folder), "retransmissions", "a"))
+    assert found["retransmissions", "a"] == 4
+    assert found["retransmissions.share", "a"] == pytest.approx(4 / 24)
 
 
 def test_a_level_is_stationary_and_a_shift_is_not(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from madecell import FULL
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.record import Window
 from fairc.runtime.metrics import jain
 
 ALONE, EQUAL, UNEQUAL, STARVED = "aaaaaaaaaa", "ababababab", "aabaaaabaa", "aaaaaaaaaa"
@@ -45,6 +46,16 @@ def test_slots_count_while_two_flows_run(tmp_path: Path) -> None:
     assert found["jain.p50"] == pytest.approx(np.median(counted), abs=0.01)
     (curve,) = jain.curves(measurement, MetricRequest(name="jain", options={"slot": SLOT_S}))
     assert (curve.flow, curve.scale) == (None, len(counted))
+
+
+def test_each_window_has_its_own_slots(tmp_path: Path) -> None:
+    """Whatever was computed before: of the whole cell, and of another window."""
+    made = hand_made(PLAN)
+    whole = load(made.cell, made.write(tmp_path))
+    equal, unequal = (whole.within(Window(*between)) for between in ((0.3, 0.4), (0.4, 0.6)))
+    found = [results(each, "jain", slot=SLOT_S)[0].value for each in (whole, equal, unequal, whole)]
+    assert found[1:3] == pytest.approx([1.0, expected(8, 2)], abs=0.01)
+    assert found[0] == found[3] != found[1]
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from computed import results, values
+from computed import by_name, results, values
 from hypothesis import given
 from hypothesis import strategies as st
 from madeartefacts import RATE_BPS, Made, crowded, cut_short, hand_made, lossy
 from madecell import FULL, MS, PAYLOAD, Transport, made_cell
 from madepackets import Passed, Sent
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell, Impairment, MetricRequest
 from fairc.runtime.measurement import load
 from fairc.runtime.metrics import METRICS, fairness, queue_delay, sharing, value_named
 from fairc.runtime.metrics.base import Metric, Value
@@ -224,6 +224,26 @@ def test_queue_delay_by_hand(tmp_path: Path) -> None:
     assert curve.x[190] == pytest.approx((5 + 0.8 * 40) * 1e-3)
 
 
+def test_a_bottleneck_is_used_from_the_first_flow_on_that_has_a_path_over_it(
+    tmp_path: Path,
+) -> None:
+    """Over the bottleneck of b leads the second path of a, which begins 0.4 s before b. The last of
+    14 frames leaves as the flows end.
+    """
+    made = hand_made("abab...... .......... .......... .......... bbbbbbbbbb")
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, starts_ns=(400 * MS,))))
+    measurement = load(made.cell, made.write(tmp_path))
+    one, two = measurement.flows
+    second = replace(two.passages[0], queue=replace(two.queue, place=("r9", "r9-eth1")))
+    flows = (
+        replace(one, passages=(*one.passages, second)),
+        replace(two, passages=(second,)),
+    )
+    found = by_name(replace(measurement, flows=flows), "utilization", "b")
+    assert found["utilization"] == pytest.approx(13 / 49)
+
+
 def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
     made = lossy(0.03, 15)
     found = values(made, tmp_path, "loss_rate")
@@ -236,6 +256,54 @@ def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
     assert found["loss_rate.random", "a"] == pytest.approx(random)
     assert found["loss_rate.total", "a"] == pytest.approx(1 - (1 - queue) * (1 - random))
     assert found["loss_rate.random", "b"] == 0
+
+
+@pytest.mark.parametrize(
+    ("node", "interface", "link", "random_is_known"),
+    [("s1", "s1-eth0", "from s1 to r1", True), ("r2", "r2-eth0", "from r2 to c1", False)],
+)
+def test_losses_that_no_capture_shows_leave_the_loss_rate_open(
+    tmp_path: Path, node: str, interface: str, link: str, random_is_known: bool
+) -> None:
+    """A link of flow a ahead of the bottleneck, or behind it, that loses packets, too."""
+    made = lossy(0.03, 15)
+    losing = Impairment(delay_ns=0, loss=0.01, limit_packets=1000, seed=7)
+    nodes = tuple(
+        replace(
+            each,
+            interfaces=tuple(
+                replace(one, impairment=losing) if one.name == interface else one
+                for one in each.interfaces
+            ),
+        )
+        if each.name == node
+        else each
+        for each in made.cell.nodes
+    )
+    folder = made.write(tmp_path)
+    whole, cell = load(made.cell, folder), replace(made.cell, nodes=nodes)
+    known, found = (
+        {(v.metric, v.flow): v for v in results(one, "loss_rate")}
+        for one in (whole, load(cell, folder))
+    )
+    total, random = found["loss_rate.total", "a"], found["loss_rate.random", "a"]
+    assert total.value is None and f"the link {link} loses packets" in total.reason
+    assert (random.value is not None) == random_is_known
+    for each in (("loss_rate.queue", "a"), ("loss_rate.total", "b"), ("loss_rate.random", "b")):
+        assert found[each].value == known[each].value is not None
+
+
+def test_a_flow_of_which_all_packets_are_dropped_loses_all(tmp_path: Path) -> None:
+    made = hand_made("ab" * 40)
+    made.packets = [
+        replace(p, left_ns=None, delivered_ns=None) if p.sent.flow == 0 else p for p in made.packets
+    ]
+    found = values(made, tmp_path, "loss_rate")
+    assert [found[f"loss_rate.{name}", "a"] for name in ("total", "queue", "random")] == [
+        1,
+        1,
+        None,
+    ]
 
 
 def test_what_waits_in_a_fifo_when_the_captures_end_is_not_lost(tmp_path: Path) -> None:

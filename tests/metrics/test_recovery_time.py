@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 from computed import results
 from madeartefacts import hand_made
 
+from fairc.compiler.plan import Change
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.changes import AppliedChange
 from fairc.runtime.measurement.results import MetricValue
 
 
@@ -32,6 +35,27 @@ def test_the_first_slot_that_is_used_ends_the_recovery(tmp_path: Path) -> None:
 def test_one_slot_is_the_least(tmp_path: Path) -> None:
     time, _ = _found(tmp_path, "a" * 60, after=0.2, slot=0.1)
     assert time.value == pytest.approx(0.1)
+
+
+def test_what_leaves_into_a_link_that_is_down_is_no_recovery(tmp_path: Path) -> None:
+    """The link is down from 0.2 to 0.43 s. The queue goes on sending, and a is back at 0.5 s."""
+    made = hand_made("a" * 30 + "." * 20 + "a" * 30)
+    measured = load(made.cell, made.write(tmp_path))
+    place = measured.paths.delivery(measured.queues[0].place)
+    assert place is not None
+    up = measured.histories[place].interface.impairment
+    assert up is not None
+    states = ((0.2, replace(up, loss=1.0)), (0.43, up))
+    done = tuple(
+        (AppliedChange(*3 * (at_s,)), Change(round(at_s * 1e9), impairment=state))
+        for at_s, state in states
+    )
+    history = replace(measured.histories[place], done=done)
+    changed = replace(measured, histories={**measured.histories, place: history})
+    for each, expected_s in ((measured, 0.1), (changed, 0.4)):
+        time, reached = results(each, "recovery_time", "a", after=0.2, slot=0.1)
+        assert time.value == pytest.approx(expected_s)
+        assert reached.value == 1
 
 
 def test_a_flow_that_never_recovers_is_censored(tmp_path: Path) -> None:

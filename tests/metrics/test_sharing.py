@@ -14,12 +14,14 @@ from madeartefacts import RATE_BPS, Made, hand_made
 from madecell import FULL, VIDEO
 
 from fairc import dsl
+from fairc.cell.framing import Framing
 from fairc.cell.workloads import Distribution
 from fairc.compiler import compile
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement, load
 from fairc.runtime.measurement.paths import Paths, max_min
+from fairc.runtime.metrics import fairness
 from fairc.runtime.metrics.sharing import apart
 
 EXAMPLE = Path(__file__).parents[2] / "examples/custom-topology.fexp"
@@ -137,6 +139,27 @@ def test_what_a_flow_wants_on_the_wire(
     flow = replace(measurement.flows[1], plan=changed)
     assert flow.demand_bps == pytest.approx(expected)
     assert measurement.flows[0].demand_bps == math.inf
+
+
+def test_a_link_adds_its_framing_to_what_a_flow_wants(tmp_path: Path) -> None:
+    """A datagram of 84 B of IP and 60 of a tunnel, with 10 more: four cells of ATM. Full packets
+    of 1500 B: 32 cells, of which the link sends fewer than frames of Ethernet in a slot.
+    """
+    made = hand_made("ab" * 5)
+    b = replace(made.cell.flows[1], transport="udp", workload=on_off(10**6, 84), header_bytes=60)
+    atm = Framing(overhead_bytes=10, cells=True)
+    measurement = load(made.cell, made.write(tmp_path))
+    framed = [
+        replace(one, queue=replace(one.queue, interface=replace(one.queue.interface, framing=atm)))
+        for one in (flow.passages[0] for flow in measurement.flows)
+    ]
+    sessions = tuple(
+        replace(flow, passages=(one,)) for flow, one in zip(measurement.flows, framed, strict=True)
+    )
+    assert replace(sessions[1], plan=b).demand_bps == pytest.approx(500e3 * 4 * 53 / 84)
+    found = results(replace(measurement, flows=sessions), "fairness", slot=0.1)
+    (floor,) = (value.value for value in found if value.metric == "fairness.floor")
+    assert floor == fairness.floor(int(RATE_BPS * 0.1 / (8 * 32 * 53)))
 
 
 def test_handshakes_and_small_packets_are_part_of_what_a_flow_wants(tmp_path: Path) -> None:

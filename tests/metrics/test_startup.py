@@ -98,6 +98,23 @@ def test_connections_are_averaged_and_endless_ones_counted(tmp_path: Path) -> No
     assert (never.value, never.reason) == (None, "slow start ended in none of 1 connections")
 
 
+def test_a_subflow_that_joins_a_connection_starts_with_its_first_sample(tmp_path: Path) -> None:
+    """The second one was not accepted: its first sample is at 1 s, its start-up over at 1.3 s."""
+    made = hand_made("ab" * 20)
+    measurement = load(made.cell, made.write(tmp_path))
+    events = [
+        {"t_ns": number * 10**8 + 10**9, "connection": connection, **TCP_SAMPLE, **sample}
+        for connection in (0, 1)
+        for number, sample in enumerate(HYSTART)
+    ]
+    endpoints = measurement.flows[0].endpoints
+    object.__setattr__(endpoints, "samples", read(events, "tcp", "made up"))
+    object.__setattr__(endpoints, "accepted_s", {0: 0.9})
+    found = startup.compute(measurement, MetricRequest(name="startup", sessions=("a",)))
+    (time,) = (value.value for value in found if value.metric == "startup.time")
+    assert time == pytest.approx((0.4 + 0.3) / 2)
+
+
 def test_over_quic_the_state_tells(tmp_path: Path) -> None:
     size = QUIC_SAMPLE["mtu"]
     assert size is not None

@@ -47,6 +47,8 @@ def test_values_that_depend_on_it() -> None:
         "fairness.jain_slots",
         "queue_delay.p95",
         "rtt.mean",
+        "srtt.mean",
+        "frame_delay.late",
         "unfairness",
     )
     others = (
@@ -54,6 +56,7 @@ def test_values_that_depend_on_it() -> None:
         "plt",
         "fairness.floor",
         "rtt.base",
+        "srtt.min",
         "convergence_time",
         "fmp.K",
         "nothing.here",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from requested_figures import subject_of
@@ -11,8 +13,9 @@ from requested_figures import subject_of
 from fairc.compiler.plan import FigureRequest
 from fairc.dsl.model.expressions import Selection
 from fairc.dsl.model.names import statement_of
-from fairc.runtime.repetitions.crowds import MOST_FLOWS, crowds
-from fairc.runtime.repetitions.samples import samples
+from fairc.runtime.repetitions.crowds import MOST_FLOWS, crowds, means
+from fairc.runtime.repetitions.reading import Measure, Outcome, Value
+from fairc.runtime.repetitions.samples import Group, samples
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report
@@ -77,6 +80,22 @@ def test_a_table_has_one_column_with_the_spread(report: _Report) -> None:
     low, high = entry.aside.removeprefix("13 flows: ").split(" to ")
     assert float(low) * 1e6 == pytest.approx(min(every), rel=0.1)
     assert float(high) * 1e6 == pytest.approx(max(every), rel=0.1)
+
+
+def test_flows_without_a_value_are_named_beside_the_mean_of_the_others() -> None:
+    outcome = Outcome("c", "x", 0, "1", "ok", "valid", ())
+    measure, why = Measure("rtt.min", None, "s"), "no packet was acknowledged in the window"
+    singles = {
+        f"light-{n}": [
+            Value(measure._replace(flow=f"light-{n}"), outcome, number, "" if number else why)
+        ]
+        for n, number in enumerate((0.1, None, 0.3, None))
+    }
+    measured = cast(Any, SimpleNamespace(plan=SimpleNamespace(formulas=())))
+    every = [value for own in singles.values() for value in own]
+    group = Group(measured, "rtt.min", {"flow": "light"}, means("light", every), singles=singles)
+    assert group.values == pytest.approx([0.2])
+    assert group.remark == f"the means leave out 2 of 4 values of single flows: {why}"
 
 
 def test_the_page_has_the_groups_of_a_table(make_run: Maker) -> None:
