@@ -9,6 +9,7 @@ import pytest
 from specs import compilation_of, experiment_of
 
 from fairc import compiler
+from fairc.cell.framing import ETHERNET
 from fairc.compiler.plan import Cell, parse_cell
 from fairc.compiler.plan.cells import cell_json
 from fairc.compiler.plan.identity import genuine
@@ -267,7 +268,7 @@ def test_workloads_and_plans_agree_on_what_is_known(workload: str) -> None:
     experiment = experiment_of(source)
     (flow,) = next(iter(experiment.some(1))).scenario.flows
     (planned,) = next(compiler.compile(experiment).cells()).flows
-    assert flow.workload.part.adapts == (demand_bps(planned) is None)
+    assert flow.workload.part.adapts == (demand_bps(planned, ETHERNET) is None)
 
 
 @pytest.mark.parametrize("measure", ["harm(victim)", "harm.rtt(victim)"])
