@@ -326,7 +326,7 @@ FIGURES = {
     "probes": Figure(
         "pmtu", "Sizes of probes for the MTU of a path, and a search by halves", probes, "hosts"
     ),
-    "ways": Figure("routes", "Which way flows take: by `via`, and by hash", ways, "hosts"),
+    "ways": Figure("routes", "Which path flows take: by `via`, and by hash", ways, "hosts"),
     "restart": Figure(
         "idle_restart", "The window of a flow with pauses, and halves", restart, "hosts"
     ),
