@@ -18,6 +18,7 @@ from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.record import Pings
 
 from . import random_delays
+from .expected_losses import tails
 from .finding import Finding, or_busy, see
 from .random_delays import LEVEL
 
@@ -34,7 +35,11 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
         pings, impairments = flow.pings, _on_path(measurement, flow)
         if pings is None or not len(pings.rtts_s):
             lost = 1.0 - float(np.prod([1 - i.lost for i in impairments]))
-            chance = lost**pings.sent if pings is not None else 0.0
+            chance = 0.0
+            if pings is not None:  # bursts of losses can outlast all of them
+                bursts = [i.bursts for i in impairments if i.bursts is not None]
+                all_lost = [tails(each, pings.sent, pings.sent)[1] for each in bursts]
+                chance = max(lost**pings.sent, *all_lost, 0.0)
             yield Finding(
                 "flagged" if chance > LEVEL else "invalid",
                 f"flow {flow.name}: no ping came back on the idle network"
