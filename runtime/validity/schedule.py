@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.frames import frame_bytes
+from fairc.cell.frames import QUIC_BYTES, frame_bytes
 from fairc.cell.queues import queue_bytes
 from fairc.mechanisms import find
 from fairc.runtime.measurement import FlowRecord, Measurement
@@ -24,8 +24,10 @@ LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
 # section 2) and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
 RETRY_S = 1.0
-# What acknowledgements of every packet need of the rate of the data: 66 of 1514 bytes.
-ACK_SHARE = 1 / 20
+ACK_BYTES = 20 + 20 + 12 + 28
+"""The IP packet of a long acknowledgement: timestamps, and three blocks of selective ones; one of
+QUIC is as long.
+"""
 OPENING_BYTES = 14 + 20 + 40
 """Of the frame that opens a connection over TCP: a SYN with its options."""
 # The most that a client sends until it has asked, as frames of Ethernet. Over TCP: SYN,
@@ -229,29 +231,49 @@ def behind_others_s(
         rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
         if rate_bps is None or queue is None:
             continue
-        if any(_can_fill(measurement, other, place, rate_bps) for other in others):
+        if (
+            any(_sends_through(measurement, other, place) for other in others)
+            or _answers_bps(measurement, others, place) > rate_bps
+        ):
             longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
     return longest_s
 
 
-def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bps: int) -> bool:
-    """Return whether a flow sends enough through a place for a queue: data at its bottleneck, what
-    its client sends of its own, or acknowledgements of data that comes much faster.
+def _sends_through(measurement: Measurement, other: FlowRecord, place: Place) -> bool:
+    """Return whether a flow sends data through a place: at its bottleneck, or what its client sends
+    of its own.
     """
-    paths = measurement.paths
+    paths, workload = measurement.paths, other.plan.workload
     if place in (other.plan.bottleneck, *other.plan.further_bottlenecks):
         return True
     if paths.interfaces[place].bottleneck and place in paths.of(other.plan):
         return True
     if place not in paths.back(other.plan):
         return False
-    own_code = other.plan.workload.own_code is not None
-    if own_code or any(way == "up" for way, _ in other.endpoints.frames):
-        return True
-    if other.plan.transport == "udp":
-        return False
-    bottleneck = paths.interfaces[other.plan.bottleneck].shaper
-    return bottleneck is None or rate_bps < ACK_SHARE * bottleneck.rate_bps
+    own_code = workload.own_code is not None
+    return own_code or workload.echoes or any(way == "up" for way, _ in other.endpoints.frames)
+
+
+def _answers_bps(measurement: Measurement, others: Sequence[FlowRecord], place: Place) -> float:
+    """Return the highest rate at which clients may answer data of these flows through a place,
+    bit/s: with an acknowledgement of every full packet; where transfers can be as short as what
+    asks for them, as fast as data come.
+    """
+    paths, found = measurement.paths, dict[Place, float]()
+    header_bytes = sum(tunnel.header_bytes for tunnel in measurement.cell.tunnels)
+    for other in others:
+        plan = other.plan
+        if plan.transport == "udp" or place not in paths.back(plan):
+            continue
+        bottleneck = paths.interfaces[plan.bottleneck]
+        rates_bps = [each.rate_bps for each in (bottleneck.shaper, *bottleneck.changes) if each]
+        most_bps = max((rate for rate in rates_bps if rate is not None), default=math.inf)
+        full_bytes = QUIC_BYTES if plan.options.discovers_mtu else plan.mtu
+        data = bottleneck.framing.bytes(full_bytes + header_bytes)
+        answer = paths.interfaces[place].framing.bytes(ACK_BYTES + header_bytes)
+        share = answer / data if other.is_greedy else 1.0
+        found[plan.bottleneck] = max(found.get(plan.bottleneck, 0.0), share * most_bps)
+    return sum(found.values())
 
 
 def _late_ticks(flow: FlowRecord) -> float:

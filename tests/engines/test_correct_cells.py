@@ -178,6 +178,34 @@ experiment cut_fibre {
 """
 
 
+# What clients answer fills the way back: small packets leave little between one acknowledgement and
+# the next, and a ping comes back as large as it went.
+ANSWERS = {
+    "small packets": """fexp 1
+experiment small_packets {
+  topology = bottleneck(down: 2Mbit/s, up: 102kbit/s, rtt: 20ms, mtu: 576B, queue: fifo(20kB)) with {
+    link right -> left { queue = fifo(100pkt) }
+  }
+  flow a { cca = cubic  start = 0s  workload = bulk }
+  flow b { cca = cubic  start = 2s  workload = bulk }
+  duration = 3s
+  measure  = [goodput]
+}
+""",
+    "pings": """fexp 1
+experiment pings {
+  topology = bottleneck(down: 5Mbit/s, up: 300kbit/s, rtt: 20ms, queue: fifo(20kB)) with {
+    link right -> left { queue = fifo(50pkt) }
+  }
+  flow a { over = udp  start = 0s  workload = ping(every: 10ms, packet: 500B) }
+  flow b { cca = cubic  start = 2s  workload = bulk }
+  duration = 3s
+  measure  = [goodput(b)]
+}
+""",
+}
+
+
 def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
     """Run the cells of a spec; each must be valid."""
     found = []
@@ -292,6 +320,14 @@ def test_fq_within_prio_holds_what_fq_holds(engine: Engine, tmp_path: Path) -> N
     planned = queue.interface.queue
     assert planned is not None and planned.limit_packets is not None
     assert most > planned.limit_packets + 1  # so one frame of slack is not what makes it valid
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_a_handshake_that_waits_behind_answers(engine: Engine, tmp_path: Path, what: str) -> None:
+    (measured,) = run(engine, ANSWERS[what], tmp_path)
+    late = measured.flows[1]
+    came_s = late.queue.seconds(late.queue.entered)[late.entered]
+    assert 2.05 < came_s.min() < 2.9
 
 
 def test_ticks_that_coincide_with_packets(engine: Engine, tmp_path: Path) -> None:
