@@ -37,6 +37,8 @@ HANDSHAKE_BITS = {
     "tcp": 8 * (OPENING_BYTES + 2 * (14 + 20 + 32) + 16),
     "quic": 8 * 2 * (14 + 20 + 8 + 1200),
 }
+HANDSHAKE_TRIES = 4
+"""How often a client may send its part of a handshake while none of it has been answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +236,45 @@ def behind_others_s(
         if (
             any(_sends_through(measurement, other, place) for other in others)
             or _answers_bps(measurement, others, place) > rate_bps
+            or _handshakes_last(measurement, others, place, rate_bps, until_s)
         ):
             longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
     return longest_s
+
+
+def _handshakes_last(
+    measurement: Measurement,
+    others: Sequence[FlowRecord],
+    place: Place,
+    rate_bps: int,
+    until_s: float,
+) -> bool:
+    """Return whether a link may still have handshakes of other clients to send at a time, if it has
+    sent them since they began. One that may go unanswered for RETRY_S is sent several times.
+    """
+    paths, opened = measurement.paths, list[tuple[float, int, float]]()
+    for other in others:
+        plan = other.plan
+        if place not in paths.back(plan):
+            continue
+        bits = HANDSHAKE_BITS.get(plan.transport, 0)
+        data_bps, queue = (
+            paths.slowest_bps(plan.bottleneck),
+            paths.interfaces[plan.bottleneck].queue,
+        )
+        answer_s = plan.base_rtt_ns * NS
+        if data_bps is not None and queue is not None:
+            most_bytes = queue_bytes(queue, paths.interfaces[plan.bottleneck].frame_bytes)
+            answer_s += 8 * most_bytes / data_bps
+        starts_s = (*(ns * NS for ns in plan.starts_ns), *other.endpoints.requests.start_s)
+        opened += [(at_s, bits, answer_s) for at_s in starts_s if at_s < until_s]
+    backlog_bits, last_s = 0.0, -math.inf
+    for at_s, bits, answer_s in sorted(opened):
+        backlog_bits = max(0.0, backlog_bits - (at_s - last_s) * rate_bps) + bits
+        if backlog_bits / rate_bps + answer_s > RETRY_S:
+            backlog_bits += (HANDSHAKE_TRIES - 1) * bits
+        last_s = at_s
+    return backlog_bits > (until_s - last_s) * rate_bps
 
 
 def _sends_through(measurement: Measurement, other: FlowRecord, place: Place) -> bool:

@@ -205,6 +205,18 @@ experiment pings {
 """,
 }
 
+# A datagram of QUIC's handshake takes a second, and is sent again meanwhile.
+SLOW = """fexp 1
+experiment slow {
+  topology = bottleneck(rate: 10kbit/s, rtt: 100ms, queue: fifo(20pkt))
+  flow a { over = quic  cca = cubic  start = 0s     workload = bulk }
+  flow b { over = quic  cca = cubic  start = 1.2s   workload = bulk }
+  flow c { cca = cubic               start = 2.4s   workload = bulk }
+  duration = 8s
+  measure  = [goodput]
+}
+"""
+
 
 def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
     """Run the cells of a spec; each must be valid."""
@@ -328,6 +340,16 @@ def test_a_handshake_that_waits_behind_answers(engine: Engine, tmp_path: Path, w
     late = measured.flows[1]
     came_s = late.queue.seconds(late.queue.entered)[late.entered]
     assert 2.05 < came_s.min() < 2.9
+
+
+def test_a_handshake_that_waits_behind_earlier_ones(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, SLOW, tmp_path)
+    waited_s = [
+        float(flow.queue.seconds(flow.queue.entered)[flow.entered].min()) - flow.start_s
+        for flow in measured.flows
+    ]
+    assert waited_s[0] < 1.1
+    assert min(waited_s[1:]) > 2
 
 
 def test_ticks_that_coincide_with_packets(engine: Engine, tmp_path: Path) -> None:
