@@ -146,6 +146,23 @@ experiment last_hop {
   measure  = [throughput]
 }
 """
+# System calls of 20 us hold up what the kernel does meanwhile.
+CALLS = """fexp 1
+experiment calls {
+  topology {
+    node server, client
+    router a, b
+    link server -- a { rate = 2Mbit/s  delay = 5ms }
+    link a -- b { rate = 20Mbit/s  delay = 20ms }
+    link b -- client { rate = 20Mbit/s  delay = 1ms  repair = arq(tries: 3, delay: 4ms)  loss = 3% }
+  }
+  hosts { syscall_cost = 20us }
+  flow d { cca = cubic  workload = bulk }
+  flow p { over = udp  workload = ping(every: 5ms, packet: 100B) }
+  duration = 2s
+  measure  = [goodput(d)]
+}
+"""
 # TCP's packets overtake each other in front of fq, which must not sort them again.
 OVERTAKEN = """fexp 1
 experiment overtaken {
@@ -313,6 +330,15 @@ def test_a_fast_link_that_repairs_its_losses(engine: Engine, tmp_path: Path) -> 
     alone = took_ms[large] - 8 * last.left.frame_bytes[large] / 40e3
     assert np.percentile(alone, 50) == pytest.approx(1.0, abs=1e-3)
     assert np.percentile(alone, 99) > 4.0 - 1e-3
+
+
+def test_system_calls_hold_up_repairs(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, CALLS, tmp_path)
+    (last,) = (queue for queue in measured.queues if queue.place[0] == "b")
+    arrived = last.behind.found >= 0
+    came_s = last.seconds(last.delivered)[last.behind.found[arrived]]
+    late_us = 1e6 * (came_s - last.sent_s[arrived] - 1e-3) % 4000
+    assert ((late_us > 2) & (late_us < 20)).sum() > 5  # otherwise nothing was tried
 
 
 def test_fq_leaves_what_came_out_of_order_as_it_came(engine: Engine, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ MOST_DIFFERENT = 1e-3
 that come in the very nanosecond in which an aggregate closes.
 """
 NEAR_S = NEAR_NS * NS
+CALLS_IN_A_ROW = 3
 
 
 def check(measurement: Measurement) -> Iterator[Finding]:
@@ -262,7 +263,9 @@ def _stages(
         return
     for number, planned in history.impairments():
         if planned is not None and isinstance(planned.repair, Arq):
-            found = _stage(queue, history, number, planned, planned.repair)
+            # System calls that take time hold up a packet here, and behind the hop.
+            late_s = queue.late_s + CALLS_IN_A_ROW * (measurement.cell.syscall_cost_ns or 0) * NS
+            found = _stage(queue, history, number, planned, planned.repair, late_s)
             if found is not None:
                 yield queue, planned, found
 
@@ -273,9 +276,12 @@ def _stage(
     number: int,
     planned: Impairment,
     repair: Arq,
+    late_s: float,
 ) -> RepairTest | None:
     """Return what packets show that were sent while one impairment was in force; those do not count
     that came before what had been sent earlier can have arrived, or had been given up.
+
+    late_s: how much later than they are seen to leave packets may be sent, or come.
     """
     latest_s = -np.inf
     counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
@@ -293,7 +299,7 @@ def _stage(
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    return tries(repair, queue.sent_s[which], repaired_s, queue.late_s, latest_s)
+    return tries(repair, queue.sent_s[which], repaired_s, late_s, latest_s)
 
 
 def _arq_in_force(
