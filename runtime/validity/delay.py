@@ -12,7 +12,7 @@ from fairc.cell.observation import MORE_PINGS, PING_BYTES
 from fairc.compiler.plan import Impairment
 from fairc.runtime.arrays import Floats
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.changes import History
+from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.paths import Place, longest_ns
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.record import Pings
@@ -23,6 +23,14 @@ from .finding import Finding, or_busy, see
 from .random_delays import LEVEL
 
 BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE = 0.5e-3, 0.01
+EXACT_S = 1e-6
+"""How far from its time a packet may arrive where computing takes no time: each reading of the
+clock takes a nanosecond.
+"""
+MOST_DIFFERENT = 1e-3
+"""Share of packets that may take another delay before the cell is invalid: those that are taken for
+others.
+"""
 # Fewer packets than this show no distribution.
 MIN_PACKETS = 200
 
@@ -153,6 +161,39 @@ def _by_chance(
         sent = received = 1
     least_s = random_delays.round_trips(varying, sent, received, statistic, apart=True)[0]
     return least_s, most_s
+
+
+def constant_delay(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 1, 20: where delays do not vary, every packet takes the plan's delay behind a queue.
+
+    Pings show the whole round trip, before the flows begin, within the tolerance above. On a clock
+    that neither computing nor system calls advance packets show each delay, but for the rounding of
+    their own times on the link; elsewhere timers are late.
+    """
+    if not measurement.processing.computing_is_free or measurement.cell.syscall_cost_ns:
+        return
+    for queue in measurement.queues:
+        place = measurement.paths.delivery(queue.place)
+        history = measurement.histories[place] if place else None
+        if history is None or _varies(history):
+            continue
+        states = [planned for _, planned in history.impairments() if planned]
+        if not states or any(each.reorder or each.repair is not None for each in states):
+            continue
+        arrived = queue.behind.found >= 0
+        arrived[arrived] &= queue.behind.certain[queue.behind.found[arrived]]
+        arrived &= queue.known_at(history)
+        took_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]] - queue.sent_s[arrived]
+        delay_s = states[0].delay_ns * NS
+        rounding_s = min(len(queue.left) * NS, BASE_RTT_TOLERANCE_S)  # of each frame's own time
+        wrong = int((np.abs(took_s - delay_s) > EXACT_S + queue.late_s + rounding_s).sum())
+        if wrong > MOST_DIFFERENT * len(took_s):
+            yield Finding(
+                "invalid",
+                f"behind {queue.name} {wrong} of {len(took_s)} packets took another time than the"
+                f" {delay_s * 1e3:.6g} ms of the plan, typically {np.median(took_s) * 1e3:.6g} ms:"
+                f" the hop has another delay; {see('qdisc-before.json')}",
+            )
 
 
 def random_delay(measurement: Measurement) -> Iterator[Finding]:
