@@ -46,7 +46,7 @@ from .endpoints import (
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
-from .loss import chosen_losses, loss_counts, other_drops, random_loss
+from .loss import chosen_losses, loss_bursts, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import ecn_without_feedback, least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
@@ -79,6 +79,7 @@ CHECKS: tuple[Check, ...] = (
     transmission,
     delays,
     random_loss,
+    loss_bursts,
     chosen_losses,
     marking,
     code_points,

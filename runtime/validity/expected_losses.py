@@ -57,8 +57,12 @@ class LossCount:
         return min(self._tails()) >= (1 - LOSS_TEST_LEVEL) / 2 / max(1, tests)
 
     def _tails(self) -> tuple[float, float]:
-        """Return the probabilities of at most, and of at least, the observed number of losses."""
-        if self.bursts is not None:
+        """Return the probabilities of at most, and of at least, the observed number of losses.
+
+        A chain with p + r > 1 tends to lose every other packet. Of these some are not counted here,
+        so the others are taken for independent, whose number varies more.
+        """
+        if self.bursts is not None and self.bursts.p + self.bursts.r <= 1:
             return tails(self.bursts, self.sent, self.lost)
         return (
             binomial_below(self.lost, self.sent, self.expected),
@@ -123,6 +127,20 @@ def _size(chain: GilbertElliott, sent: int, lost: int) -> int:
     mean, deviation = moments(chain, sent)
     most = min(sent, max(lost, round(mean + 12 * deviation + 20 / chain.r)))
     return 1 << most.bit_length()
+
+
+def steps(chain: GilbertElliott, lost: NDArray[np.bool_]) -> tuple[LossCount, LossCount]:
+    """Count the steps of a chain that loses all packets of its bad state and no others: from good
+    to bad, and from bad to good.
+
+    lost: of all its packets, in order. Where each was lost shows its state, so the steps from one
+    state are independent draws. A step that never happens is a probability of 0.
+    """
+    before, after = lost[:-1], lost[1:]
+    return (
+        LossCount(chain.p, int((~before).sum()), int((~before & after).sum())),
+        LossCount(chain.r, int(before.sum()), int((before & ~after).sum())),
+    )
 
 
 def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:

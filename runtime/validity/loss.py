@@ -14,7 +14,7 @@ from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
-from .expected_losses import LossCount, damaging, pooled, unexplained
+from .expected_losses import LossCount, damaging, pooled, steps, unexplained
 from .finding import Finding, see
 from .marking import ECN
 
@@ -105,6 +105,37 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
                 " bottleneck dropped packets, too, or the hop has another probability;"
                 f" {see('qdisc-after.json')}",
             )
+
+
+def loss_bursts(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 12, 20: losses come in bursts as long, and as often, as the plan's chain explains.
+
+    Their number shows little of that. Only where every packet that came to the chain is known, and
+    its state: where it loses all in the bad one and none in the good one, and no frames pass that
+    are not captured, as in the networks of real time.
+    """
+    if not measurement.processing.computing_is_free:
+        return
+    found = []
+    for queue in measurement.queues:
+        place = measurement.paths.delivery(queue.place)
+        planned = measurement.paths.interfaces[place].impairment if place else None
+        if place is None or planned is None or planned.bursts is None or planned.effects:
+            continue
+        chain, history = planned.bursts, measurement.histories[place]
+        known = not history.done and not chain.h and chain.k == 1
+        if known and queue.behind.certain.all() and not chosen(measurement, queue).any():
+            lost = queue.behind.lost[~queue.behind.pending]
+            found.append((queue, steps(chain, lost)))
+    for queue, counts in found:
+        for count, where in zip(counts, ("begin after", "end after"), strict=True):
+            if not count.plausible_among(2 * len(found)):
+                yield Finding(
+                    "invalid",
+                    f"behind {queue.name} bursts of losses {where} {count.lost} of {count.sent}"
+                    f" packets; {unexplained(count.expected)}: the hop has another chain;"
+                    f" {see('qdisc-before.json')}",
+                )
 
 
 def other_drops(measurement: Measurement) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from fairc.runtime.validity.expected_losses import (
     moments,
     normal_tails,
     pooled,
+    steps,
     tails,
 )
 
@@ -115,6 +116,33 @@ def test_a_chain_that_also_damages_packets() -> None:
     damaged = damaging(GILBERT, 0.1)
     assert damaged.loss == pytest.approx(GILBERT.loss + 0.1 * (1 - GILBERT.loss))
     assert (damaged.p, damaged.r) == (GILBERT.p, GILBERT.r)
+
+
+@pytest.mark.parametrize(
+    ("actual", "plausible"),
+    [
+        (GILBERT, [True, True]),
+        (GilbertElliott(p=0.02, r=0.6, h=0.0, k=1.0), [False, False]),  # as many losses
+        (GilbertElliott(p=0.0314, r=0.9686, h=0.0, k=1.0), [False, False]),  # independent ones
+    ],
+)
+def test_bursts_are_told_from_others_with_as_many_losses(
+    actual: GilbertElliott, plausible: list[bool]
+) -> None:
+    """The chain as netem runs it; a packet is lost where it meets the bad state."""
+    random, lost, bad = np.random.default_rng(2), np.zeros(20_000, np.bool_), False
+    for number, step in enumerate(random.random(len(lost))):
+        lost[number] = bad
+        bad = bool(step >= actual.r) if bad else bool(step < actual.p)
+    assert [count.plausible for count in steps(GILBERT, lost)] == plausible
+    assert LossCount(GILBERT.loss, len(lost), int(lost.sum()), GILBERT).plausible
+
+
+def test_a_few_packets_of_a_chain_need_not_be_counted() -> None:
+    """Of packets that are lost in turn, 251 of 499 are, if one that passes is not counted."""
+    chain = GilbertElliott(p=1.0, r=1.0, h=0.0, k=1.0)
+    assert LossCount(chain.loss, 499, 251, chain).plausible
+    assert not LossCount(chain.loss, 499, 300, chain).plausible
 
 
 def test_many_counts_of_a_cell_share_a_level() -> None:
