@@ -18,7 +18,7 @@ counters    a cell without captures: what its verdict rests on
 endpoints   CCA, how programs ended, limits of the hosts; the checks of workloads and devices
 options     ECN, SACK, initial window, parameters of the CCA
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
-processing  the time that hosts take per packet; the transmitters of links
+processing  the time that hosts take per packet; the transmitters and delays of links
 schedule    programs on time
 ways        the packets of each flow take its way
 guest       CPU load, the script's notes
@@ -31,7 +31,7 @@ from fairc.runtime.measurement import Measurement
 from .buffers import buffer
 from .captures import captures, frame_sizes, incomplete, unfinished
 from .counters import counters
-from .delay import base_rtt, random_delay
+from .delay import base_rtt, constant_delay, random_delay
 from .endpoints import (
     congestion_control,
     datagrams,
@@ -46,11 +46,11 @@ from .endpoints import (
 )
 from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
-from .loss import chosen_losses, loss_counts, other_drops, random_loss
+from .loss import chosen_losses, loss_bursts, loss_counts, other_drops, random_loss
 from .marking import code_points, marking
 from .options import ecn_without_feedback, least_timeouts, transport_options
 from .order import copies, overtaking, queue_order
-from .processing import processing, transmission
+from .processing import delays, processing, transmission
 from .schedule import schedule
 from .service import (
     bucket_depths,
@@ -73,10 +73,13 @@ CHECKS: tuple[Check, ...] = (
     bucket_depths,
     links,
     base_rtt,
+    constant_delay,
     random_delay,
     processing,
     transmission,
+    delays,
     random_loss,
+    loss_bursts,
     chosen_losses,
     marking,
     code_points,
@@ -115,6 +118,7 @@ WITHOUT_PACKETS: tuple[Check, ...] = (
     outdated,
     base_rtt,
     processing,
+    delays,
     other_drops,
     congestion_control,
     processes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from fairc.runtime.statistics.distributions import (
 )
 
 LOSS_TEST_LEVEL = 0.9999
-# Beyond this many packets a chain's number of losses is normal for every purpose here.
-EXACT_PACKETS = 200_000
+EXACT_LOSSES = 1 << 19
+"""Up to so many losses a chain's distribution is computed; beyond, it is taken for normal. How many
+packets there are does not matter: of a million, few may lie in bursts, and all in one of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +37,45 @@ class LossCount:
 
     @property
     def plausible(self) -> bool:
-        """Whether a correct emulator may lose this many; one passes 99.99 % of the time.
+        """Whether a correct emulator may lose this many; one passes 99.99 % of the time."""
+        return self.plausible_among(1)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether chance decides."""
+        return 0 < self.expected < 1
+
+    def plausible_among(self, tests: int) -> bool:
+        """Return whether a correct emulator may lose this many, where so many counts of a cell are
+        tested: one passes all of them 99.99 % of the time (Bonferroni).
 
         Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
         26, 1934), or of the number of losses of the chain (`tails`).
         """
-        if not 0 < self.expected < 1:
+        if not self.is_random:
             return self.lost == round(self.expected) * self.sent
-        return min(self._tails()) >= (1 - LOSS_TEST_LEVEL) / 2
+        return min(self._tails()) >= (1 - LOSS_TEST_LEVEL) / 2 / max(1, tests)
 
     def _tails(self) -> tuple[float, float]:
-        """Return the probabilities of at most, and of at least, the observed number of losses."""
-        if self.bursts is not None:
+        """Return the probabilities of at most, and of at least, the observed number of losses.
+
+        A chain with p + r > 1 tends to lose every other packet. Of these some are not counted here,
+        so the others are taken for independent, whose number varies more.
+        """
+        if self.bursts is not None and self.bursts.p + self.bursts.r <= 1:
             return tails(self.bursts, self.sent, self.lost)
         return (
             binomial_below(self.lost, self.sent, self.expected),
             binomial_above(self.lost - 1, self.sent, self.expected),
         )
+
+
+def unexplained(probability: float) -> str:
+    """Say what a count that is not plausible says of the planned probability."""
+    if 0 < probability < 1:
+        chance = f"1 of {1 / (1 - LOSS_TEST_LEVEL):,.0f} cells"
+        return f"a probability of {probability:g} explains that in fewer than {chance}"
+    return f"a probability of {probability:g} does not explain that"
 
 
 def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
@@ -74,14 +98,49 @@ def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
     The chain begins in its stationary distribution. Packets of other flows between ours only make
     ours less correlated, so for p + r < 1 the tails are not too small.
     """
-    if sent > EXACT_PACKETS:
-        mean, deviation = moments(chain, sent)
-        return (
-            normal_below((lost + 0.5 - mean) / deviation),
-            normal_below((mean - lost + 0.5) / deviation),
-        )
-    chances = loss_distribution(chain, sent)
+    size = _size(chain, sent, lost)
+    if size > EXACT_LOSSES:
+        return normal_tails(chain, sent, lost)
+    chances = _folded(chain, sent, size)
     return float(chances[: lost + 1].sum()), float(chances[lost:].sum())
+
+
+def normal_tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
+    """Return what `tails` does, of the normal distribution with the same moments."""
+    mean, deviation = moments(chain, sent)
+    return (
+        normal_below((lost + 0.5 - mean) / deviation),
+        normal_below((mean - lost + 0.5) / deviation),
+    )
+
+
+def damaging(chain: GilbertElliott, damaged: float) -> GilbertElliott:
+    """Return a chain that also loses a share of the packets that it lets pass, independently."""
+    return replace(chain, h=chain.h * (1 - damaged), k=chain.k * (1 - damaged))
+
+
+def _size(chain: GilbertElliott, sent: int, lost: int) -> int:
+    """Return a power of two that hardly any number of losses reaches, and not `lost`.
+
+    Beyond what many bursts add up to, a single one can be so long as an exponential number allows.
+    """
+    mean, deviation = moments(chain, sent)
+    most = min(sent, max(lost, round(mean + 12 * deviation + 20 / chain.r)))
+    return 1 << most.bit_length()
+
+
+def steps(chain: GilbertElliott, lost: NDArray[np.bool_]) -> tuple[LossCount, LossCount]:
+    """Count the steps of a chain that loses all packets of its bad state and no others: from good
+    to bad, and from bad to good.
+
+    lost: of all its packets, in order. Where each was lost shows its state, so the steps from one
+    state are independent draws. A step that never happens is a probability of 0.
+    """
+    before, after = lost[:-1], lost[1:]
+    return (
+        LossCount(chain.p, int((~before).sum()), int((~before & after).sum())),
+        LossCount(chain.r, int(before.sum()), int((before & ~after).sum())),
+    )
 
 
 def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
@@ -111,14 +170,18 @@ def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
     row weighted by what its state does to a packet (z if lost): as in netem, a packet meets the
     current state, then the chain steps. It is evaluated at the roots of unity and transformed back.
     """
-    size = 1 << sent.bit_length()  # the least power of two above `sent`
-    z = np.exp(-2j * np.pi * np.arange(size) / size)
+    return _folded(chain, sent, 1 << sent.bit_length())[: sent + 1]
+
+
+def _folded(chain: GilbertElliott, sent: int, size: int) -> NDArray[np.float64]:
+    """Return P(N mod size = 0), ..., P(N mod size = size - 1); size: a power of two."""
+    z = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)  # the others are their conjugates
     good, bad = chain.k + (1 - chain.k) * z, chain.h + (1 - chain.h) * z
-    power = np.empty((size, 2, 2), np.complex128)
+    power = np.empty((len(z), 2, 2), np.complex128)
     power[:, 0, 0], power[:, 0, 1] = good * (1 - chain.p), good * chain.p
     power[:, 1, 0], power[:, 1, 1] = bad * chain.r, bad * (1 - chain.r)
     share = chain.p / (chain.p + chain.r)
-    state = np.ones((size, 2, 1), np.complex128)
+    state = np.ones((len(z), 2, 1), np.complex128)
     left = sent
     while left:
         if left & 1:
@@ -127,5 +190,5 @@ def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
         if left:
             power = power @ power
     values = (1 - share) * state[:, 0, 0] + share * state[:, 1, 0]
-    chances: NDArray[np.float64] = np.fft.ifft(values).real[: sent + 1]
+    chances: NDArray[np.float64] = np.fft.irfft(values, size)
     return np.clip(chances, 0.0, 1.0)

@@ -22,6 +22,7 @@ class Finding:
 
 _BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on `uml`"
 _EMULATED = "the emulated processor was too busy: lower the rates, or use `uml`"
+_CALLS = "system calls kept the machine busy: lower the rates, or `syscall_cost` of `hosts`"
 _FREE = "computing takes no time on this engine, so this is a fault of fairc: please report it"
 
 
@@ -31,13 +32,18 @@ def busy(measurement: Measurement) -> str:
     """
     processing = measurement.processing
     if processing.computing_is_free:
-        return _FREE
+        return _CALLS if measurement.cell.syscall_cost_ns else _FREE
     return _EMULATED if processing.slack_ns == EMULATED_SLACK_NS else _BUSY
+
+
+def _is_never_busy(measurement: Measurement) -> bool:
+    """Whether neither computing nor system calls take time."""
+    return measurement.processing.computing_is_free and not measurement.cell.syscall_cost_ns
 
 
 def or_busy(measurement: Measurement) -> str:
     """Say `, or` what else it may be: nothing where computing takes no time."""
-    return "" if measurement.processing.computing_is_free else f", or {busy(measurement)}"
+    return "" if _is_never_busy(measurement) else f", or {busy(measurement)}"
 
 
 def or_virtual(measurement: Measurement, cause: str, advice: str) -> str:
@@ -49,7 +55,7 @@ def or_virtual(measurement: Measurement, cause: str, advice: str) -> str:
 
 def unread(measurement: Measurement) -> str:
     """Say why a program missed packets, and what to do."""
-    free = measurement.processing.computing_is_free
+    free = _is_never_busy(measurement)
     return "more came at once than its buffer holds: lower the rates" if free else busy(measurement)
 
 

@@ -14,7 +14,7 @@ from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
-from .expected_losses import LossCount, pooled
+from .expected_losses import LossCount, damaging, pooled, steps, unexplained
 from .finding import Finding, see
 from .marking import ECN
 
@@ -51,6 +51,8 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         # A copied packet would be lost only with its copy, and netem then keeps one of the two.
         probability = planned.lost * (1 - planned.duplicate) if planned else 0.0
         bursts = planned.bursts if planned else None
+        if bursts is not None and planned is not None:
+            bursts = damaging(bursts, planned.damaged)
         yield LossCount(probability, int(sent[number]), int(lost[number]), bursts)
 
 
@@ -92,15 +94,48 @@ def chosen_losses(measurement: Measurement) -> Iterator[Finding]:
 
 def random_loss(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: as many packets are lost at random as the plan's probability explains."""
-    for count in loss_counts(measurement):
-        if not count.plausible:
+    counts = loss_counts(measurement)
+    tests = sum(count.is_random for count in counts)
+    for count in counts:
+        if not count.plausible_among(tests):
             yield Finding(
                 "invalid",
-                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck; a"
-                f" probability of {count.expected:g} does not explain that: a queue behind the"
+                f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
+                f" {unexplained(count.expected)}: a queue behind the"
                 " bottleneck dropped packets, too, or the hop has another probability;"
                 f" {see('qdisc-after.json')}",
             )
+
+
+def loss_bursts(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 12, 20: losses come in bursts as long, and as often, as the plan's chain explains.
+
+    Their number shows little of that. Only where every packet that came to the chain is known, and
+    its state: where it loses all in the bad one and none in the good one, and no frames pass that
+    are not captured, as in the networks of real time.
+    """
+    if not measurement.processing.computing_is_free:
+        return
+    found = []
+    for queue in measurement.queues:
+        place = measurement.paths.delivery(queue.place)
+        planned = measurement.paths.interfaces[place].impairment if place else None
+        if place is None or planned is None or planned.bursts is None or planned.effects:
+            continue
+        chain, history = planned.bursts, measurement.histories[place]
+        known = not history.done and not chain.h and chain.k == 1
+        if known and queue.behind.certain.all() and not chosen(measurement, queue).any():
+            lost = queue.behind.lost[~queue.behind.pending]
+            found.append((queue, steps(chain, lost)))
+    for queue, counts in found:
+        for count, where in zip(counts, ("begin after", "end after"), strict=True):
+            if not count.plausible_among(2 * len(found)):
+                yield Finding(
+                    "invalid",
+                    f"behind {queue.name} bursts of losses {where} {count.lost} of {count.sent}"
+                    f" packets; {unexplained(count.expected)}: the hop has another chain;"
+                    f" {see('qdisc-before.json')}",
+                )
 
 
 def other_drops(measurement: Measurement) -> Iterator[Finding]:
@@ -119,6 +154,7 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
     times_ns = (None, *measurement.paths.reroutings_ns)
     ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))
     passed = {place for way in ways for place in way}
+    tests = sum(bool(each.impairment and each.impairment.loss) for _, each in interfaces)
     for place, after in sorted(measurement.qdiscs_after.items()):
         if place in bottlenecks or place in dropping:
             continue  # their devices' checks and `chosen_losses` judge what these drop
@@ -141,11 +177,11 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             before = measurement.qdiscs_before.get(place, ())
             sent = after[0].sent_packets - sum(c.sent_packets for c in before[:1])
             count = LossCount(_dropped(impairment), sent + dropped, dropped, impairment.bursts)
-            if not count.plausible:
+            if not count.plausible_among(tests):
                 yield Finding(
                     "invalid",
-                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets; a"
-                    f" probability of {count.expected:g} does not explain that: more packets were"
+                    f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
+                    f" {unexplained(count.expected)}: more packets were"
                     " in flight than it holds, or it has another probability;"
                     f" {see('qdisc-after.json')}",
                 )

@@ -13,7 +13,7 @@ from fairc.runtime.measurement import Measurement
 
 from .buffers import ORDER_S
 from .captures import of_flows
-from .expected_losses import LossCount
+from .expected_losses import LossCount, unexplained
 from .finding import Finding, or_busy, see
 
 MOST_OVERTAKEN = 1e-3
@@ -62,11 +62,12 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         stages = measurement.histories[place].stage(queue.sent_s[counted])
         # Where the loss changes, its mean over the packets: their number varies less than with it.
         mean = float(both[stages].mean()) if len(stages) else 0.0
-        if not LossCount(mean, int(counted.sum()), twice).plausible:
+        count = LossCount(mean, int(counted.sum()), twice)
+        if not count.plausible_among(len(measurement.queues)):
             yield Finding(
                 "invalid",
                 f"{twice} of {counted.sum()} packets arrived twice behind {queue.name};"
-                f" a probability of {mean:g} does not explain that: the hop has another one;"
+                f" {unexplained(mean)}: the hop has another one;"
                 f" {see('qdisc-after.json')}",
             )
 
@@ -80,7 +81,9 @@ def overtaking(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: netem lets as many packets skip its delay as the plan's probability
     explains.
     """
-    for place, interface in sorted(measurement.paths.interfaces.items()):
+    interfaces = sorted(measurement.paths.interfaces.items())
+    tests = sum(bool(each.impairment and each.impairment.reorder) for _, each in interfaces)
+    for place, interface in interfaces:
         after = measurement.qdiscs_after.get(place, ())[:1]
         if interface.impairment is None or not after:
             continue
@@ -96,11 +99,11 @@ def overtaking(measurement: Measurement) -> Iterator[Finding]:
         counted = interface.impairment.reorder == 1 and len(states) == 1  # nothing is drawn
         expected = sent // interface.impairment.gap
         # A packet that skipped is requeued at once: it may still count as waiting.
-        fits = abs(skipped - expected) <= 1 if counted else LossCount(most, sent, skipped).plausible
+        count = LossCount(most, sent, skipped)
+        fits = abs(skipped - expected) <= 1 if counted else count.plausible_among(tests)
         if not varies and not fits:
             yield Finding(
                 "invalid",
                 f"{skipped} of {sent} packets skipped the delay at {'/'.join(place)};"
-                f" a probability of {most:g} does not explain that: the hop"
-                f" has another one; {see('qdisc-after.json')}",
+                f" {unexplained(most)}: the hop has another one; {see('qdisc-after.json')}",
             )

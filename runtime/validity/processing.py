@@ -14,6 +14,8 @@ from fairc.runtime.measurement.processing import Netem
 
 from .finding import Finding, see
 
+SIX_DIGITS = 1e-5
+
 
 def processing(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: each host's delay is in force as planned: limit, order, the stream's seed.
@@ -103,6 +105,37 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets,"
                 f" not {limit}: tc did not take it as given; {see('qdisc-before.json')}",
+            )
+
+
+def delays(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 1, 12, 20: the netem of every link has the plan's delay, jitter and limit, before any
+    change.
+
+    Packets show what it does behind bottlenecks, and pings the sum of a path; jitter on the way of
+    acknowledgements shows in neither. tc writes times with six digits.
+    """
+    for place, interface in sorted(measurement.paths.interfaces.items()):
+        planned = interface.impairment
+        netems = measurement.processing.found.get(place, ())
+        if planned is None or planned.repair is not None or not netems:
+            continue  # `other_drops` reports one that is not there
+        there = netems[0]
+        differing = [
+            f"{name} {has}, not {wanted}"
+            for name, has, wanted in (
+                ("delay (ns)", there.delay_ns, planned.delay_ns),
+                ("jitter (ns)", there.jitter_ns, planned.jitter_ns),
+            )
+            if abs(has - wanted) > 1 + SIX_DIGITS * wanted
+        ]
+        if there.limit_packets != planned.limit_packets:
+            differing.append(f"limit {there.limit_packets}, not {planned.limit_packets}")
+        if differing:
+            yield Finding(
+                "invalid",
+                f"the netem at {'/'.join(place)} has {'; '.join(differing)}: the kernel or tc does"
+                f" not take it as given; {see('qdisc-before.json')}",
             )
 
 

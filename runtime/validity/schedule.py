@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.frames import frame_bytes
+from fairc.cell.frames import QUIC_BYTES, frame_bytes
 from fairc.cell.queues import queue_bytes
 from fairc.mechanisms import find
 from fairc.runtime.measurement import FlowRecord, Measurement
@@ -24,8 +24,10 @@ LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
 # section 2) and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
 RETRY_S = 1.0
-# What acknowledgements of every packet need of the rate of the data: 66 of 1514 bytes.
-ACK_SHARE = 1 / 20
+ACK_BYTES = 20 + 20 + 12 + 28
+"""The IP packet of a long acknowledgement: timestamps, and three blocks of selective ones; one of
+QUIC is as long.
+"""
 OPENING_BYTES = 14 + 20 + 40
 """Of the frame that opens a connection over TCP: a SYN with its options."""
 # The most that a client sends until it has asked, as frames of Ethernet. Over TCP: SYN,
@@ -35,6 +37,8 @@ HANDSHAKE_BITS = {
     "tcp": 8 * (OPENING_BYTES + 2 * (14 + 20 + 32) + 16),
     "quic": 8 * 2 * (14 + 20 + 8 + 1200),
 }
+HANDSHAKE_TRIES = 4
+"""How often a client may send its part of a handshake while none of it has been answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,29 +233,85 @@ def behind_others_s(
         rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
         if rate_bps is None or queue is None:
             continue
-        if any(_can_fill(measurement, other, place, rate_bps) for other in others):
+        if (
+            any(_sends_through(measurement, other, place) for other in others)
+            or _answers_bps(measurement, others, place) > rate_bps
+            or _handshakes_last(measurement, others, place, rate_bps, until_s)
+        ):
             longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
     return longest_s
 
 
-def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bps: int) -> bool:
-    """Return whether a flow sends enough through a place for a queue: data at its bottleneck, what
-    its client sends of its own, or acknowledgements of data that comes much faster.
+def _handshakes_last(
+    measurement: Measurement,
+    others: Sequence[FlowRecord],
+    place: Place,
+    rate_bps: int,
+    until_s: float,
+) -> bool:
+    """Return whether a link may still have handshakes of other clients to send at a time, if it has
+    sent them since they began. One that may go unanswered for RETRY_S is sent several times.
     """
-    paths = measurement.paths
+    paths, opened = measurement.paths, list[tuple[float, int, float]]()
+    for other in others:
+        plan = other.plan
+        if place not in paths.back(plan):
+            continue
+        bits = HANDSHAKE_BITS.get(plan.transport, 0)
+        data_bps, queue = (
+            paths.slowest_bps(plan.bottleneck),
+            paths.interfaces[plan.bottleneck].queue,
+        )
+        answer_s = plan.base_rtt_ns * NS
+        if data_bps is not None and queue is not None:
+            most_bytes = queue_bytes(queue, paths.interfaces[plan.bottleneck].frame_bytes)
+            answer_s += 8 * most_bytes / data_bps
+        starts_s = (*(ns * NS for ns in plan.starts_ns), *other.endpoints.requests.start_s)
+        opened += [(at_s, bits, answer_s) for at_s in starts_s if at_s < until_s]
+    backlog_bits, last_s = 0.0, -math.inf
+    for at_s, bits, answer_s in sorted(opened):
+        backlog_bits = max(0.0, backlog_bits - (at_s - last_s) * rate_bps) + bits
+        if backlog_bits / rate_bps + answer_s > RETRY_S:
+            backlog_bits += (HANDSHAKE_TRIES - 1) * bits
+        last_s = at_s
+    return backlog_bits > (until_s - last_s) * rate_bps
+
+
+def _sends_through(measurement: Measurement, other: FlowRecord, place: Place) -> bool:
+    """Return whether a flow sends data through a place: at its bottleneck, or what its client sends
+    of its own.
+    """
+    paths, workload = measurement.paths, other.plan.workload
     if place in (other.plan.bottleneck, *other.plan.further_bottlenecks):
         return True
     if paths.interfaces[place].bottleneck and place in paths.of(other.plan):
         return True
     if place not in paths.back(other.plan):
         return False
-    own_code = other.plan.workload.own_code is not None
-    if own_code or any(way == "up" for way, _ in other.endpoints.frames):
-        return True
-    if other.plan.transport == "udp":
-        return False
-    bottleneck = paths.interfaces[other.plan.bottleneck].shaper
-    return bottleneck is None or rate_bps < ACK_SHARE * bottleneck.rate_bps
+    own_code = workload.own_code is not None
+    return own_code or workload.echoes or any(way == "up" for way, _ in other.endpoints.frames)
+
+
+def _answers_bps(measurement: Measurement, others: Sequence[FlowRecord], place: Place) -> float:
+    """Return the highest rate at which clients may answer data of these flows through a place,
+    bit/s: with an acknowledgement of every full packet; where transfers can be as short as what
+    asks for them, as fast as data come.
+    """
+    paths, found = measurement.paths, dict[Place, float]()
+    header_bytes = sum(tunnel.header_bytes for tunnel in measurement.cell.tunnels)
+    for other in others:
+        plan = other.plan
+        if plan.transport == "udp" or place not in paths.back(plan):
+            continue
+        bottleneck = paths.interfaces[plan.bottleneck]
+        rates_bps = [each.rate_bps for each in (bottleneck.shaper, *bottleneck.changes) if each]
+        most_bps = max((rate for rate in rates_bps if rate is not None), default=math.inf)
+        full_bytes = QUIC_BYTES if plan.options.discovers_mtu else plan.mtu
+        data = bottleneck.framing.bytes(full_bytes + header_bytes)
+        answer = paths.interfaces[place].framing.bytes(ACK_BYTES + header_bytes)
+        share = answer / data if other.is_greedy else 1.0
+        found[plan.bottleneck] = max(found.get(plan.bottleneck, 0.0), share * most_bps)
+    return sum(found.values())
 
 
 def _late_ticks(flow: FlowRecord) -> float:

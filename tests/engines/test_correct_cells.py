@@ -146,6 +146,23 @@ experiment last_hop {
   measure  = [throughput]
 }
 """
+# System calls of 20 us hold up what the kernel does meanwhile.
+CALLS = """fexp 1
+experiment calls {
+  topology {
+    node server, client
+    router a, b
+    link server -- a { rate = 2Mbit/s  delay = 5ms }
+    link a -- b { rate = 20Mbit/s  delay = 20ms }
+    link b -- client { rate = 20Mbit/s  delay = 1ms  repair = arq(tries: 3, delay: 4ms)  loss = 3% }
+  }
+  hosts { syscall_cost = 20us }
+  flow d { cca = cubic  workload = bulk }
+  flow p { over = udp  workload = ping(every: 5ms, packet: 100B) }
+  duration = 2s
+  measure  = [goodput(d)]
+}
+"""
 # TCP's packets overtake each other in front of fq, which must not sort them again.
 OVERTAKEN = """fexp 1
 experiment overtaken {
@@ -174,6 +191,46 @@ experiment cut_fibre {
   flow f { over = udp  rate = 21Mbit/s  workload = bulk }
   duration = 5s
   measure  = [throughput]
+}
+"""
+
+
+# What clients answer fills the way back: small packets leave little between one acknowledgement and
+# the next, and a ping comes back as large as it went.
+ANSWERS = {
+    "small packets": """fexp 1
+experiment small_packets {
+  topology = bottleneck(down: 2Mbit/s, up: 102kbit/s, rtt: 20ms, mtu: 576B, queue: fifo(20kB)) with {
+    link right -> left { queue = fifo(100pkt) }
+  }
+  flow a { cca = cubic  start = 0s  workload = bulk }
+  flow b { cca = cubic  start = 2s  workload = bulk }
+  duration = 3s
+  measure  = [goodput]
+}
+""",
+    "pings": """fexp 1
+experiment pings {
+  topology = bottleneck(down: 5Mbit/s, up: 300kbit/s, rtt: 20ms, queue: fifo(20kB)) with {
+    link right -> left { queue = fifo(50pkt) }
+  }
+  flow a { over = udp  start = 0s  workload = ping(every: 10ms, packet: 500B) }
+  flow b { cca = cubic  start = 2s  workload = bulk }
+  duration = 3s
+  measure  = [goodput(b)]
+}
+""",
+}
+
+# A datagram of QUIC's handshake takes a second, and is sent again meanwhile.
+SLOW = """fexp 1
+experiment slow {
+  topology = bottleneck(rate: 10kbit/s, rtt: 100ms, queue: fifo(20pkt))
+  flow a { over = quic  cca = cubic  start = 0s     workload = bulk }
+  flow b { over = quic  cca = cubic  start = 1.2s   workload = bulk }
+  flow c { cca = cubic               start = 2.4s   workload = bulk }
+  duration = 8s
+  measure  = [goodput]
 }
 """
 
@@ -275,6 +332,15 @@ def test_a_fast_link_that_repairs_its_losses(engine: Engine, tmp_path: Path) -> 
     assert np.percentile(alone, 99) > 4.0 - 1e-3
 
 
+def test_system_calls_hold_up_repairs(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, CALLS, tmp_path)
+    (last,) = (queue for queue in measured.queues if queue.place[0] == "b")
+    arrived = last.behind.found >= 0
+    came_s = last.seconds(last.delivered)[last.behind.found[arrived]]
+    late_us = 1e6 * (came_s - last.sent_s[arrived] - 1e-3) % 4000
+    assert ((late_us > 2) & (late_us < 20)).sum() > 5  # otherwise nothing was tried
+
+
 def test_fq_leaves_what_came_out_of_order_as_it_came(engine: Engine, tmp_path: Path) -> None:
     (measured,) = run(engine, OVERTAKEN, tmp_path)
     queue = measured.flows[0].queue
@@ -292,6 +358,24 @@ def test_fq_within_prio_holds_what_fq_holds(engine: Engine, tmp_path: Path) -> N
     planned = queue.interface.queue
     assert planned is not None and planned.limit_packets is not None
     assert most > planned.limit_packets + 1  # so one frame of slack is not what makes it valid
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_a_handshake_that_waits_behind_answers(engine: Engine, tmp_path: Path, what: str) -> None:
+    (measured,) = run(engine, ANSWERS[what], tmp_path)
+    late = measured.flows[1]
+    came_s = late.queue.seconds(late.queue.entered)[late.entered]
+    assert 2.05 < came_s.min() < 2.9
+
+
+def test_a_handshake_that_waits_behind_earlier_ones(engine: Engine, tmp_path: Path) -> None:
+    (measured,) = run(engine, SLOW, tmp_path)
+    waited_s = [
+        float(flow.queue.seconds(flow.queue.entered)[flow.entered].min()) - flow.start_s
+        for flow in measured.flows
+    ]
+    assert waited_s[0] < 1.1
+    assert min(waited_s[1:]) > 2
 
 
 def test_ticks_that_coincide_with_packets(engine: Engine, tmp_path: Path) -> None:

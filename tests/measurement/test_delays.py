@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from madeartefacts import crowded
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
+from fairc.runtime.measurement import load
+from fairc.runtime.measurement.record import Pings
 from fairc.runtime.validity import random_delays
+from fairc.runtime.validity.delay import base_rtt
 
 Floats = NDArray[np.float64]
 MS = 10**6
@@ -43,6 +49,77 @@ def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_m
     for seed in range(10):
         test = random_delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
         assert test.plausible(0.0), test
+
+
+RARE = (
+    *((60, {"jitter_distribution": "wifi", "jitter_share": share}) for share in (1e-3, 1e-2)),
+    *((10, {"jitter_distribution": name}) for name in ("pareto", "paretonormal", "normal")),
+)
+
+
+@pytest.mark.parametrize(("jitter_ms", "options"), RARE)
+@pytest.mark.parametrize("in_order", [False, True])
+def test_few_packets_need_not_show_rare_delays(
+    jitter_ms: float, options: dict[str, Any], in_order: bool
+) -> None:
+    """Of 200 packets, 1 in 1,000 of which waits for 90 ms, mostly none does: what they show says
+    nothing of how far chance goes.
+    """
+    planned = impairment(jitter_ms, in_order=in_order, delay_ns=50 * MS, **options)
+    sent_s = np.arange(0.0, 200.0) * 1e-3
+    for seed in range(300):
+        test = random_delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
+        assert test.plausible(0.0), test
+
+
+def test_comparisons_share_a_level() -> None:
+    """Each allows more if there are more: together they err as often as one."""
+    planned, sent_s = impairment(), traffic(1000, 5.0)
+    arrived_s = simulated(planned, sent_s, 1)
+    one, many = (random_delays.compare(planned, sent_s, arrived_s, tests=n) for n in (1, 1000))
+    assert all(less < more for less, more in zip(one.slack_s, many.slack_s, strict=True))
+    assert all(less < more for less, more in zip(one.spread_slack, many.spread_slack, strict=True))
+
+
+def test_the_steps_of_a_martingale_are_bounded() -> None:
+    """The bound holds for sums of independent steps, and is not far above them."""
+    random, share, steps = np.random.default_rng(5), 0.01, 500
+    chance = float(np.log(1e3))
+    most = random_delays._farthest(steps * share * (1 - share), 1 - share, chance)
+    sums = random.binomial(steps, share, 200_000) - steps * share
+    assert 1e-5 < float((sums > most).mean()) < 1e-3
+
+
+BASE_MS, JITTER_MS = 100, 50
+
+
+@pytest.mark.parametrize("distribution", ["normal", "pareto"])
+@pytest.mark.parametrize("both", [False, True])
+def test_pings_behind_a_late_one(tmp_path: Path, distribution: str, both: bool) -> None:
+    """Where order is kept, a late ping holds up those sent soon after it: the mean of ten is much
+    later than that of ten independent ones.
+    """
+    made = crowded(delay_ns=BASE_MS * MS)
+    jitter = impairment(
+        JITTER_MS, delay_ns=BASE_MS * MS, jitter_distribution=distribution, in_order=True
+    )
+    hop = next(node for node in made.cell.nodes if node.name == "h")
+    varied = [replace(hop.interfaces[0], impairment=jitter), hop.interfaces[1]]
+    if both:
+        varied[1] = replace(hop.interfaces[1], impairment=jitter)
+    nodes = [replace(n, interfaces=tuple(varied)) if n is hop else n for n in made.cell.nodes]
+    measured = load(replace(made.cell, nodes=tuple(nodes)), made.write(tmp_path))
+    sent_s = np.arange(0.0, 10.0) * 10e-3
+
+    def reasons(seed: int, shift_ms: float = 0.0) -> list[str]:
+        there_s = simulated(jitter, sent_s, 2 * seed)
+        back_s = simulated(jitter, there_s, 2 * seed + 1) if both else there_s + BASE_MS / 1e3
+        pings = Pings(10, back_s - sent_s + shift_ms / 1e3)
+        flows = (replace(measured.flows[0], pings=pings), *measured.flows[1:])
+        return [finding.reason for finding in base_rtt(replace(measured, flows=flows))]
+
+    assert not [reason for seed in range(100) for reason in reasons(seed)]
+    assert all(reasons(seed, shift_ms) for seed in range(20) for shift_ms in (-4 * BASE_MS, 500))
 
 
 @pytest.mark.parametrize(

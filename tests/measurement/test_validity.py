@@ -13,13 +13,15 @@ from madeartefacts import Made, crowded, cut_short, lossy
 from madecell import FULL, MS, made_cell
 from madepackets import steady, through_queue
 
-from fairc.compiler.plan import Cell, Change, Impairment
+from fairc.compiler.plan import Cell, Change, GilbertElliott, Impairment
+from fairc.mechanisms.effects.corrupt.cell import Corruption
 from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.mechanisms.queues.fq.cell import Fq
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.validity import judge
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.expected_losses import LossCount, pooled
+from fairc.runtime.validity.loss import random_loss
 from fairc.runtime.validity.service import backlogged_rate, changes
 
 
@@ -201,6 +203,39 @@ def test_planned_random_loss_is_valid_and_unplanned_is_not(tmp_path: Path) -> No
     assert found == "invalid"
     assert "a probability of 0 does not explain that" in reasons
     assert "h/h-eth1 dropped" in reasons
+
+
+def test_bursts_of_losses_beside_damage(tmp_path: Path) -> None:
+    """A link that loses packets in bursts and damages others loses as many as both do."""
+    made, planned = lossy(0.03, 15), made_cell(loss=0.03)
+    chain = GilbertElliott(p=0.002, r=0.998, h=0.0, k=1.0)
+
+    def of(damaged: float) -> list[str]:
+        effects = (Corruption(share=damaged),) if damaged else ()
+        nodes = tuple(
+            replace(
+                node,
+                interfaces=tuple(
+                    replace(
+                        i,
+                        impairment=replace(
+                            i.impairment, bursts=chain, loss=chain.loss, effects=effects
+                        ),
+                    )
+                    if i.impairment is not None and i.impairment.loss
+                    else i
+                    for i in node.interfaces
+                ),
+            )
+            for node in planned.nodes
+        )
+        cell = replace(planned, nodes=nodes)
+        measured = load(cell, Made(cell, made.packets, made.ended_ns).write(tmp_path))
+        return [finding.reason for finding in random_loss(measured)]
+
+    assert of(0.03) == []
+    (reason,) = of(0.0)
+    assert "a probability of 0.002 explains that in fewer than 1 of 10,000 cells" in reason
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,22 @@ def test_only_a_machine_that_computes_in_its_own_time_is_too_busy(
     assert ("too busy" in trip) == (slack_ns != VIRTUAL_SLACK_NS)
 
 
+def test_system_calls_that_take_time_are_no_fault_of_fairc(tmp_path: Path) -> None:
+    made = crowded()
+    made.cell = replace(made.cell, syscall_cost_ns=100_000)
+
+    def change(folder: Path) -> None:
+        (folder / "system.json").write_text(json.dumps({"slack_ns": VIRTUAL_SLACK_NS}))
+        edit("ping.json", lambda d: d[0].update(rtts_ns=[1] * 9))(folder)
+        edit_lines("a.server.ndjson", lambda e: e.update(t_ns=e["t_ns"] + 20 * MS))(folder)
+
+    _, reasons = verdict(made, tmp_path, change)
+    for what in ("took a sample", "flow a: the base RTT"):
+        (line,) = [line for line in reasons.splitlines() if what in line]
+        assert line.endswith("lower the rates, or `syscall_cost` of `hosts`")
+        assert "please report it" not in line
+
+
 @pytest.mark.parametrize(("cca", "expected"), [("reno", 1), ("hybla", 0)])
 def test_a_cca_that_chooses_its_initial_window(tmp_path: Path, cca: str, expected: int) -> None:
     made = crowded()

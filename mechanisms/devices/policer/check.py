@@ -113,7 +113,8 @@ def _token_buckets(measurement: Measurement) -> Iterator[Finding]:
                 "invalid" if grave else "flagged",
                 f"the token bucket at {name} dropped {counted} of {len(bucket.packets)} packets,"
                 f" and by its rate and depth {dropped}; {different} packets were treated otherwise:"
-                " another filter was in force, or it saw them at other times than the capture",
+                " another filter was in force, or it saw them at other times than the capture;"
+                f" {see('qdisc-after.json')}",
             )
 
 

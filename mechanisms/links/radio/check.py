@@ -17,7 +17,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.qdisc import Counters
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.validity.expected_losses import LossCount
+from fairc.runtime.validity.expected_losses import LossCount, unexplained
 from fairc.runtime.validity.finding import Finding, or_busy, see
 
 from .cell import Arq, RadioMedium
@@ -28,6 +28,7 @@ MOST_DIFFERENT = 1e-3
 that come in the very nanosecond in which an aggregate closes.
 """
 NEAR_S = NEAR_NS * NS
+CALLS_IN_A_ROW = 3
 
 
 def check(measurement: Measurement) -> Iterator[Finding]:
@@ -228,33 +229,45 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: behind a link that repairs losses packets come a whole number of waits later,
     or with the one ahead, and as many transmissions fail as the plan's probability explains.
     """
+    stages = [stage for queue in measurement.queues for stage in _stages(measurement, queue)]
+    tests = sum(0 < planned.loss < 1 for _, planned, _ in stages)
     for queue in measurement.queues:
         place = measurement.paths.delivery(queue.place)
-        history = measurement.histories[place] if place else None
-        if place is None or history is None:
-            continue
-        for number, planned in history.impairments():
-            if planned is None or not isinstance(planned.repair, Arq):
-                continue
-            if not number:
-                yield from _arq_in_force(measurement, place, planned)
-            found = _stage(queue, history, number, planned, planned.repair)
-            if found is None:
-                continue
-            if found.wrong > MOST_DIFFERENT * found.packets:
-                yield Finding(
-                    "invalid",
-                    f"behind {queue.name} {found.wrong} of {found.packets} packets came at times"
-                    f" that no number of repetitions explains: the hop has another delay, or"
-                    f" another wait between them; {see('qdisc-after.json')}",
-                )
-            if not LossCount(planned.loss, found.tried, found.failed).plausible:
-                yield Finding(
-                    "invalid",
-                    f"behind {queue.name} {found.failed} of {found.tried} transmissions were lost;"
-                    f" a probability of {planned.loss:g} does not explain that: the hop has another"
-                    f" one; {see('qdisc-after.json')}",
-                )
+        planned = measurement.paths.interfaces[place].impairment if place else None
+        if place is not None and planned is not None and isinstance(planned.repair, Arq):
+            yield from _arq_in_force(measurement, place, planned)
+    for queue, planned, found in stages:
+        if found.wrong > MOST_DIFFERENT * found.packets:
+            yield Finding(
+                "invalid",
+                f"behind {queue.name} {found.wrong} of {found.packets} packets came at times"
+                f" that no number of repetitions explains: the hop has another delay, or"
+                f" another wait between them; {see('qdisc-after.json')}",
+            )
+        if not LossCount(planned.loss, found.tried, found.failed).plausible_among(tests):
+            yield Finding(
+                "invalid",
+                f"behind {queue.name} {found.failed} of {found.tried} transmissions were lost;"
+                f" {unexplained(planned.loss)}: the hop has another"
+                f" one; {see('qdisc-after.json')}",
+            )
+
+
+def _stages(
+    measurement: Measurement, queue: QueueRecord
+) -> Iterator[tuple[QueueRecord, Impairment, RepairTest]]:
+    """Yield what packets show behind a queue of each impairment that repairs losses."""
+    place = measurement.paths.delivery(queue.place)
+    history = measurement.histories[place] if place else None
+    if history is None:
+        return
+    for number, planned in history.impairments():
+        if planned is not None and isinstance(planned.repair, Arq):
+            # System calls that take time hold up a packet here, and behind the hop.
+            late_s = queue.late_s + CALLS_IN_A_ROW * (measurement.cell.syscall_cost_ns or 0) * NS
+            found = _stage(queue, history, number, planned, planned.repair, late_s)
+            if found is not None:
+                yield queue, planned, found
 
 
 def _stage(
@@ -263,9 +276,12 @@ def _stage(
     number: int,
     planned: Impairment,
     repair: Arq,
+    late_s: float,
 ) -> RepairTest | None:
     """Return what packets show that were sent while one impairment was in force; those do not count
     that came before what had been sent earlier can have arrived, or had been given up.
+
+    late_s: how much later than they are seen to leave packets may be sent, or come.
     """
     latest_s = -np.inf
     counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
@@ -283,7 +299,7 @@ def _stage(
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    return tries(repair, queue.sent_s[which], repaired_s, queue.late_s, latest_s)
+    return tries(repair, queue.sent_s[which], repaired_s, late_s, latest_s)
 
 
 def _arq_in_force(

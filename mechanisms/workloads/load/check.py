@@ -42,7 +42,11 @@ def check(measurement: Measurement, flow: FlowRecord) -> Iterator[Finding]:
         used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
         if used != workload.quic_parameters:
             wanted = workload.quic_parameters
-            yield Finding("invalid", f"{name} has QUIC parameters of {used}, not of {wanted}")
+            yield Finding(
+                "invalid",
+                f"{name} has QUIC parameters of {used}, not of {wanted}: its server runs with"
+                f" others; {see(f'{flow.plan.name}.server.ndjson')}",
+            )
     clients = {load.client for load in loads} - {workload.client}
     if clients:
         yield Finding(
