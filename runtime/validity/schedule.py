@@ -37,6 +37,8 @@ HANDSHAKE_BITS = {
     "tcp": 8 * (OPENING_BYTES + 2 * (14 + 20 + 32) + 16),
     "quic": 8 * 2 * (14 + 20 + 8 + 1200),
 }
+ANSWERS_AT_ONCE = 3
+"""How many acknowledgements of a connection may wait where they fill no queue."""
 HANDSHAKE_TRIES = 4
 """How often a client may send its part of a handshake while none of it has been answered."""
 
@@ -239,6 +241,31 @@ def behind_others_s(
             or _handshakes_last(measurement, others, place, rate_bps, until_s)
         ):
             longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
+    return longest_s
+
+
+def behind_answers_s(measurement: Measurement, flow: FlowRecord, ways: Sequence[Place]) -> float:
+    """Return how long packets may wait behind what other clients answer at once, s, where that does
+    not fill a queue: a few acknowledgements take long on a slow link.
+    """
+    others = [other for other in measurement.flows if other is not flow]
+    header_bytes = sum(tunnel.header_bytes for tunnel in measurement.cell.tunnels)
+    longest_s = 0.0
+    for place in ways:
+        interface = measurement.paths.interfaces[place]
+        rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
+        if rate_bps is None or queue is None:
+            continue
+        answering = sum(
+            other.plan.connections
+            for other in others
+            if place in measurement.paths.back(other.plan)
+            and (other.plan.transport != "udp" or other.plan.workload.measures_itself)
+        )
+        answer_bytes = interface.framing.bytes(ACK_BYTES + header_bytes)
+        most_bytes = queue_bytes(queue, interface.frame_bytes)
+        waiting_bytes = min(most_bytes, answering * ANSWERS_AT_ONCE * answer_bytes)
+        longest_s += 8 * waiting_bytes / rate_bps
     return longest_s
 
 

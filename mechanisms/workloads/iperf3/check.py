@@ -17,6 +17,7 @@ from fairc.runtime.validity.finding import Finding, see
 from fairc.runtime.validity.schedule import (
     OPENING_BYTES,
     RETRY_S,
+    behind_answers_s,
     behind_others_s,
     beyond_s,
     first_packet,
@@ -68,6 +69,7 @@ def late_s(measurement: Measurement, flow: FlowRecord) -> float:
         way = (*there, *back)
         others_s = behind_others_s(measurement, flow, way, first_s)
         took_s = sum(paths.longest_s(part, OPENING_BYTES) for part in (there, back))
+        took_s += behind_answers_s(measurement, flow, way)
         expected_s = max(expected_s, took_s + held_s(measurement, way) + others_s)
         lossy = lossy or paths.may_lose(way) or others_s > 0
     due_s = (workload.begin_ns(flow.plan) + START_UP_NS) * NS
