@@ -183,7 +183,7 @@ def test_a_run_that_is_half_done_says_how_much_there_is(ran: Fairc) -> None:
     words = {
         "table": "2 of 6 cells have no result",
         "verdict": '"missing": 2',
-        "methods": "of 4 cells 4 valid",
+        "methods": "of 4 cells, 4 were valid",
         "compare": '"first": 4',
         "report": "",
         "pack": "2 of the plan's 6 cells have no result",

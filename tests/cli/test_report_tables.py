@@ -53,7 +53,7 @@ experiment alone {{
 }}
 """
 TABLES = {
-    "alone": {"answer", "autocorrelation", "claims", "lock", "settings", "validity"},
+    "alone": {"answer", "autocorrelation", "claims", "lock", "transport-settings", "validity"},
     "every": {
         "01-table-goodput",
         "answer",
@@ -68,6 +68,7 @@ TABLES = {
         "phases",
         "reasons",
         "settings",
+        "transport-settings",
         "transports",
         "validity",
         "warmup",
