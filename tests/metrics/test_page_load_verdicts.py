@@ -69,7 +69,9 @@ def test_the_server_has_the_parameters_of_the_plan(tmp_path: Path) -> None:
     made.server = [{"t_ns": -1, "event": "listening", "cca": "bbr", "quic": quic}]
     analysis = analysed(made, tmp_path)
     (reason,) = analysis.reasons
-    assert reason.startswith("flow a has QUIC parameters of {'gain': 2}, not of {}: its server runs")
+    assert reason.startswith(
+        "flow a has QUIC parameters of {'gain': 2}, not of {}: its server runs"
+    )
     assert analysis.verdict == "invalid"
 
 
