@@ -35,7 +35,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
         yield Finding("flagged", f"the load of the machine was not recorded: {see('monitor.err')}")
-    elif over and not _may_be_busy(measurement):
+    elif over and not may_be_busy(measurement):
         yield Finding(
             "flagged",
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
@@ -58,7 +58,8 @@ def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.b
     return found
 
 
-def _may_be_busy(measurement: Measurement) -> bool:
+def may_be_busy(measurement: Measurement) -> bool:
+    """Whether a browser or programs of the user's own run, which compute as much as they like."""
     flows = [flow.plan for flow in measurement.flows]
     return any(flow.browser or flow.workload.own_code is not None for flow in flows)
 

@@ -87,7 +87,7 @@ def test_a_kernel_without_netem(
     monkeypatch.setitem(host.QDISCS, "tbf", "which no tc understands")
     error = refused(lambda: engine.run(cell, tmp_path))
     assert str(error) == "this kernel lacks the queueing discipline tbf (module sch_tbf)"
-    assert "--engine vm" in error.remedy
+    assert "--engine uml" in error.remedy
     assert not list(tmp_path.iterdir())
 
 
