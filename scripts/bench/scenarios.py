@@ -31,14 +31,14 @@ TABLE = (
 )
 NS3 = Path(__file__).parent / "ns3" / "bottleneck.cc"
 NS3_PACKAGES = ("ns3-applications", "ns3-internet", "ns3-point-to-point", "ns3-traffic-control")
-# Without delay: a host's kernel may have no netem.
+# Without delay, and through token buckets: a host's kernel may have no netem.
 IN_REAL_TIME = """fexp 1
 topology pair() {{
   node one, two, client
   router r
-  link one -- r {{ rate = 10Gbit/s }}
-  link two -- r {{ rate = 10Gbit/s }}
-  link r -- client {{ rate = {rate}Mbit/s  queue = fifo(50ms) }}
+  link one -- r {{ rate = 10Gbit/s  transmit = bucket }}
+  link two -- r {{ rate = 10Gbit/s  transmit = bucket }}
+  link r -- client {{ rate = {rate}Mbit/s  queue = fifo(50ms)  transmit = bucket }}
 }}
 experiment bench {{
   topology = pair()
