@@ -40,7 +40,8 @@ def compilation() -> Figure:
         experiment, found = dsl.load(dsl.Source("bench.fexp", text))
         assert experiment is not None, dsl.render_full(found)
         emit(compile(experiment), folder, ("mininet", "json"))
-        assert len(list((folder / "cells").iterdir())) >= 10_000
+        assert (folder / "cells.jsonl").read_bytes().count(b"\n") == 10_000
+        assert len(list((folder / "cells").glob("*.py"))) == 100  # one a configuration
 
     build = ROOT / "build"
     build.mkdir(exist_ok=True)
