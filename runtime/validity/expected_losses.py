@@ -17,8 +17,8 @@ from fairc.runtime.statistics.distributions import (
 
 LOSS_TEST_LEVEL = 0.9999
 EXACT_LOSSES = 1 << 19
-"""Up to so many losses a chain's distribution is computed; beyond, it is taken for normal. How many
-packets there are does not matter: of a million, few may lie in bursts, and all in one of them.
+"""The distribution of a chain's losses is computed up to this many, and taken for normal beyond.
+The number of packets does not matter: of a million, few may lie in bursts, and all of them in one.
 """
 
 
@@ -46,8 +46,8 @@ class LossCount:
         return 0 < self.expected < 1
 
     def plausible_among(self, tests: int) -> bool:
-        """Return whether a correct emulator may lose this many, where so many counts of a cell are
-        tested: one passes all of them 99.99 % of the time (Bonferroni).
+        """Return whether a correct emulator may lose this many; one passes all tests of its cell
+        99.99 % of the time (Bonferroni). tests: how many counts of the cell are tested.
 
         Exact test with equal tails: of the binomial distribution (Clopper and Pearson, Biometrika
         26, 1934), or of the number of losses of the chain (`tails`).

@@ -15,6 +15,7 @@ from fairc.runtime.measurement.processing import Netem
 from .finding import Finding, see
 
 SIX_DIGITS = 1e-5
+"""The share by which a time may differ that tc has written with six digits."""
 
 
 def processing(measurement: Measurement) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -230,17 +230,13 @@ def behind_others_s(
     """
     others = [o for o in measurement.flows if o is not flow and o.start_s < until_s]
     longest_s = 0.0
-    for place in ways:
-        interface = measurement.paths.interfaces[place]
-        rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
-        if rate_bps is None or queue is None:
-            continue
+    for place, rate_bps, most_bytes in _queues(measurement, ways):
         if (
             any(_sends_through(measurement, other, place) for other in others)
             or _answers_bps(measurement, others, place) > rate_bps
             or _handshakes_last(measurement, others, place, rate_bps, until_s)
         ):
-            longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
+            longest_s += 8 * most_bytes / rate_bps
     return longest_s
 
 
@@ -251,22 +247,27 @@ def behind_answers_s(measurement: Measurement, flow: FlowRecord, ways: Sequence[
     others = [other for other in measurement.flows if other is not flow]
     header_bytes = sum(tunnel.header_bytes for tunnel in measurement.cell.tunnels)
     longest_s = 0.0
-    for place in ways:
-        interface = measurement.paths.interfaces[place]
-        rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
-        if rate_bps is None or queue is None:
-            continue
+    for place, rate_bps, most_bytes in _queues(measurement, ways):
         answering = sum(
             other.plan.connections
             for other in others
             if place in measurement.paths.back(other.plan)
             and (other.plan.transport != "udp" or other.plan.workload.measures_itself)
         )
-        answer_bytes = interface.framing.bytes(ACK_BYTES + header_bytes)
-        most_bytes = queue_bytes(queue, interface.frame_bytes)
+        framing = measurement.paths.interfaces[place].framing
+        answer_bytes = framing.bytes(ACK_BYTES + header_bytes)
         waiting_bytes = min(most_bytes, answering * ANSWERS_AT_ONCE * answer_bytes)
         longest_s += 8 * waiting_bytes / rate_bps
     return longest_s
+
+
+def _queues(measurement: Measurement, ways: Iterable[Place]) -> Iterator[tuple[Place, int, int]]:
+    """Yield the queues that have a rate: place, lowest rate, bit/s, and what it holds, bytes."""
+    for place in ways:
+        interface = measurement.paths.interfaces[place]
+        rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
+        if rate_bps is not None and queue is not None:
+            yield place, rate_bps, queue_bytes(queue, interface.frame_bytes)
 
 
 def _handshakes_last(
@@ -285,14 +286,8 @@ def _handshakes_last(
         if place not in paths.back(plan):
             continue
         bits = HANDSHAKE_BITS.get(plan.transport, 0)
-        data_bps, queue = (
-            paths.slowest_bps(plan.bottleneck),
-            paths.interfaces[plan.bottleneck].queue,
-        )
-        answer_s = plan.base_rtt_ns * NS
-        if data_bps is not None and queue is not None:
-            most_bytes = queue_bytes(queue, paths.interfaces[plan.bottleneck].frame_bytes)
-            answer_s += 8 * most_bytes / data_bps
+        full_s = (8 * most / bps for _, bps, most in _queues(measurement, (plan.bottleneck,)))
+        answer_s = plan.base_rtt_ns * NS + sum(full_s)
         starts_s = (*(ns * NS for ns in plan.starts_ns), *other.endpoints.requests.start_s)
         opened += [(at_s, bits, answer_s) for at_s in starts_s if at_s < until_s]
     backlog_bits, last_s = 0.0, -math.inf

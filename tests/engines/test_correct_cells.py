@@ -200,7 +200,9 @@ experiment cut_fibre {
 ANSWERS = {
     "small packets": """fexp 1
 experiment small_packets {
-  topology = bottleneck(down: 2Mbit/s, up: 102kbit/s, rtt: 20ms, mtu: 576B, queue: fifo(20kB)) with {
+  topology = bottleneck(
+    down: 2Mbit/s, up: 102kbit/s, rtt: 20ms, mtu: 576B, queue: fifo(20kB)
+  ) with {
     link right -> left { queue = fifo(100pkt) }
   }
   flow a { cca = cubic  start = 0s  workload = bulk }

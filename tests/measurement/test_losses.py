@@ -151,7 +151,7 @@ def test_many_counts_of_a_cell_share_a_level() -> None:
     """
     counts = [LossCount(share, 400, round(400 * share)) for share in np.linspace(0.01, 0.2, 5000)]
     assert all(count.plausible_among(5000) for count in counts)
-    rare = LossCount(0.1, 400, 66)  # in 1 of 26,000 counts so many are lost
+    rare = LossCount(0.1, 400, 66)  # as many or more in 1 of 26,000 counts
     assert not rare.plausible
     assert rare.plausible_among(5000)
     assert not LossCount(0.1, 400, 90).plausible_among(5000)

@@ -29,6 +29,7 @@ that come in the very nanosecond in which an aggregate closes.
 """
 NEAR_S = NEAR_NS * NS
 CALLS_IN_A_ROW = 3
+"""How many system calls may hold up a packet, one after the other: up to two were seen."""
 
 
 def check(measurement: Measurement) -> Iterator[Finding]:
