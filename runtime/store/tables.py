@@ -208,7 +208,8 @@ def write(
     except (duckdb.Error, OSError) as error:
         if fault := faults.of(error):
             raise fault from error
-        raise TableError(f"the tables in {folder} cannot be written: {error}") from None
+        why = str(error).splitlines()[0]  # DuckDB's further lines show a query of ours
+        raise TableError(f"the tables in {folder} cannot be written: {why}") from None
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
