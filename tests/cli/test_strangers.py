@@ -316,6 +316,19 @@ def test_the_cache_is_in_no_working_directory(monkeypatch: pytest.MonkeyPatch) -
     assert cache_directory().is_absolute()
 
 
+def test_the_demo_writes_through_no_link(ran: Fairc, tmp_path: Path) -> None:
+    """Not even one that leads nowhere yet."""
+    Path("fairc-demo").mkdir()
+    spec, elsewhere = Path("fairc-demo/quickstart.fexp"), tmp_path / "elsewhere"
+    for make in (lambda: spec.symlink_to(elsewhere), lambda: os.mkfifo(spec)):
+        make()
+        called = ran("demo", "fairc-demo")
+        assert called.status == 2
+        assert "is not the example of this fairc any more" in called.err
+        assert not elsewhere.exists()
+        spec.unlink()
+
+
 def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as one of a container, whom nothing there knows."""
 
