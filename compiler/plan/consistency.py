@@ -26,6 +26,9 @@ LOGS = frozenset({"changes", "monitor"})
 
 LEAST_HEADER_BYTES = 20
 
+LEAST_CHANGE_NS = 10**6
+"""Of what repeats, on average: the resolution of a trace. A report goes through all of them."""
+
 USUAL_WINDOW = 10
 """Linux's default initial window; any other needs its own route from the server to the client."""
 
@@ -106,6 +109,8 @@ def _changes(end: Interface) -> str:
         return f"`{end.name}` changes upon a state, and in another way as well"
     if end.repeat_ns is not None and end.repeat_ns < end.changes[-1].at_ns:
         return f"the changes of `{end.name}` repeat before the last of them"
+    if end.repeat_ns is not None and end.repeat_ns < LEAST_CHANGE_NS * len(end.changes):
+        return f"the changes of `{end.name}` repeat faster than one each millisecond"
     return ""
 
 
