@@ -320,7 +320,8 @@ def test_the_demo_writes_through_no_link(ran: Fairc, tmp_path: Path) -> None:
     """Not even one that leads nowhere yet."""
     Path("fairc-demo").mkdir()
     spec, elsewhere = Path("fairc-demo/quickstart.fexp"), tmp_path / "elsewhere"
-    for make in (lambda: spec.symlink_to(elsewhere), lambda: os.mkfifo(spec)):
+    made: list[Callable[[], None]] = [lambda: spec.symlink_to(elsewhere), lambda: os.mkfifo(spec)]
+    for make in made:
         make()
         called = ran("demo", "fairc-demo")
         assert called.status == 2
