@@ -15,6 +15,7 @@ from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.roles import tunnel_log
 from fairc.cell.text import Place
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
+from fairc.words.losses.packets import LAST
 
 from .places import interfaces_of
 
@@ -91,6 +92,8 @@ def _network(cell: Cell, parts: Parts) -> str:
             return f"no interface can be called `{end.name}`"
         if end.changes and (why := _changes(end)):
             return why
+        if any(number > LAST for loss in end.arriving_losses for number in loss.numbers):
+            return f"`{end.name}` loses packets beyond the one with the number {LAST}"
     return ""
 
 
