@@ -13,9 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
+from fairc.dsl.core import tars
+
 T = TypeVar("T")
 
 MOST_JSON_BYTES = 4 << 20
+MOST_FILES = 10_000
+"""In an image's tar: its layers and documents, and those of others beside it."""
 MOST_LAYERS = 127
 """As many as Docker allows."""
 MOST_VARIABLES, MOST_VARIABLE_CHARACTERS = 100, 1000
@@ -52,8 +56,8 @@ def read(file: IO[bytes]) -> ImageContent:
     """
     file.seek(0)
     try:
-        with tarfile.open(fileobj=file, mode="r:", encoding="utf-8") as archive:
-            names = {posixpath.normpath(member.name): member for member in archive}
+        with tarfile.open(fileobj=tars.ShortReads(file), mode="r:", encoding="utf-8") as archive:
+            names = members(archive)
             layers, config = _documents(_Tar(archive, names))
     except ImageError:
         raise
@@ -68,6 +72,16 @@ def read(file: IO[bytes]) -> ImageContent:
     if missing := [name for name in layers if posixpath.normpath(name) not in names]:
         raise ImageError(f"it lacks its layer `{missing[0][:100]}`: save it again, whole")
     return ImageContent(tuple(layers), tuple(_environment(config)), _folder(config))
+
+
+def members(archive: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
+    """Return what an image's tar holds, by name. Raises ImageError, and as tarfile does."""
+    found: dict[str, tarfile.TarInfo] = {}
+    for member in tars.members(archive):
+        found[posixpath.normpath(member.name)] = member
+        if len(found) > MOST_FILES:
+            raise ImageError(f"it holds more than {MOST_FILES:,} files beside those of its layers")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

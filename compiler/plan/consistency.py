@@ -15,6 +15,7 @@ from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.roles import tunnel_log
 from fairc.cell.text import Place
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
+from fairc.words.losses.packets import LAST
 
 from .places import interfaces_of
 
@@ -25,6 +26,9 @@ LOGS = frozenset({"changes", "monitor"})
 """What else writes a log, apart from captures and the programs of flows."""
 
 LEAST_HEADER_BYTES = 20
+
+LEAST_CHANGE_NS = 10**6
+"""Of what repeats, on average: the resolution of a trace. A report goes through all of them."""
 
 USUAL_WINDOW = 10
 """Linux's default initial window; any other needs its own route from the server to the client."""
@@ -88,6 +92,8 @@ def _network(cell: Cell, parts: Parts) -> str:
             return f"no interface can be called `{end.name}`"
         if end.changes and (why := _changes(end)):
             return why
+        if any(number > LAST for loss in end.arriving_losses for number in loss.numbers):
+            return f"`{end.name}` loses packets beyond the one with the number {LAST}"
     return ""
 
 
@@ -106,6 +112,8 @@ def _changes(end: Interface) -> str:
         return f"`{end.name}` changes upon a state, and in another way as well"
     if end.repeat_ns is not None and end.repeat_ns < end.changes[-1].at_ns:
         return f"the changes of `{end.name}` repeat before the last of them"
+    if end.repeat_ns is not None and end.repeat_ns < LEAST_CHANGE_NS * len(end.changes):
+        return f"the changes of `{end.name}` repeat faster than one each millisecond"
     return ""
 
 

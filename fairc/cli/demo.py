@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from fairc.compiler.files import content
+
 from . import console
 from .commands import run
 from .failures import UsageError
@@ -21,7 +23,7 @@ def demo(folder: Path) -> int:
     """Write an example into FOLDER [default: fairc-demo], run it and show its report."""
     text = files("fairc").joinpath(SPEC).read_bytes()
     spec = folder / SPEC
-    if spec.exists() and spec.read_bytes() != text:
+    if os.path.lexists(spec) and not _is_example(spec, text):
         raise UsageError(
             f"{spec} is not the example of this fairc any more",
             f"`fairc run {spec}` runs yours; `fairc demo OTHER` writes the example again",
@@ -35,3 +37,8 @@ def demo(folder: Path) -> int:
     if sys.stdout.isatty() and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         click.launch(str(folder / RUN / PAGE))
     return status
+
+
+def _is_example(spec: Path, text: bytes) -> bool:
+    """Return whether a file is the example; in a stranger's folder it may be a link or a pipe."""
+    return not spec.is_symlink() and spec.is_file() and content(spec) == text

@@ -226,7 +226,7 @@ def _internal(error: Exception) -> int:
 def _log(error: Exception) -> Path:
     from fairc import __version__
 
-    folder = _log_folder()
+    folder = log_folder()
     descriptor, name = tempfile.mkstemp(prefix="error-", suffix=".log", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as log:
         log.write(f"fairc {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n")
@@ -234,12 +234,14 @@ def _log(error: Exception) -> Path:
     return Path(name)
 
 
-def _log_folder() -> Path | None:
+def log_folder() -> Path | None:
     """Return where logs go by the XDG base directory specification; None: where temporary files
     go.
     """
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
     folder = Path(state) / "fairc"
+    if not folder.is_absolute():  # nor has the user a home
+        return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import shutil
 import sys
 import tarfile
 from collections.abc import Container, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from fairc.compiler.files import sha256_of
+from fairc.dsl.core import tars
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -29,8 +29,6 @@ BAD_NAMES = (
 # The most that an archive may unpack to: far more than captures and images do (they pack to between
 # a tenth and a fiftieth), so that a small file from a stranger cannot fill a disk.
 MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
-MOST_HEADER_BYTES = 1 << 20
-"""Bytes of the headers of one member, which tarfile holds in memory: a name is the largest part."""
 UNREADABLE = (
     *(tarfile.TarError, zstd.ZstdError, EOFError, ValueError),
     *(IndexError, KeyError, OverflowError, RecursionError),
@@ -38,14 +36,6 @@ UNREADABLE = (
 """What tarfile raises for headers that are cut off, contradict each other, have numbers without
 bounds, or follow one another without end.
 """
-
-
-class Readable(Protocol):
-    """A source of bytes."""
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        ...
 
 
 def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
@@ -84,13 +74,15 @@ def unpack(archive: Path, folder: Path) -> None:
     filters of tarfile came with Python 3.11.4; Debian 12 has 3.11.2.)
     """
     files = 0
+    most = MOST_BYTES + MOST_TIMES * archive.stat().st_size
+    too_large = ArchiveError(f"{archive} is damaged: it unpacks to more than it can hold")
     try:
         with (
             zstd.open(archive) as stream,
-            closing(_Bounded(stream, archive)) as bounded,
+            closing(tars.Bounded(stream, most, too_large)) as bounded,
             tarfile.open(fileobj=bounded, mode="r|") as tar,
         ):
-            for member in tar:
+            for member in tars.members(tar, bounded):
                 name = PurePosixPath(member.name)
                 # The holes of a sparse file are in no stream, so nothing would bound them.
                 is_plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse
@@ -101,11 +93,9 @@ def unpack(archive: Path, folder: Path) -> None:
                     )
                 files += 1
                 if files > MOST_FILES or member.size > bounded.left:
-                    raise ArchiveError(bounded.message)
-                bounded.header_room = None
+                    raise too_large
                 with new_file(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
-                bounded.header_room = MOST_HEADER_BYTES
     except ArchiveError:
         raise
     except UNREADABLE as error:
@@ -114,30 +104,6 @@ def unpack(archive: Path, folder: Path) -> None:
 
 class ArchiveError(ValueError):
     """An archive is not what `pack` writes; the message says why."""
-
-
-class _Bounded(io.RawIOBase):
-    """An archive's unpacked stream, read up to its limit.
-
-    left: bytes until then. header_room: bytes until the limit of the headers of one member; None
-    while its content is read.
-    """
-
-    def __init__(self, stream: Readable, archive: Path) -> None:
-        self._stream = stream
-        self.header_room: int | None = MOST_HEADER_BYTES
-        self.left = MOST_BYTES + MOST_TIMES * archive.stat().st_size
-        self.message = f"{archive} is damaged: it unpacks to more than it can hold"
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes. Raises ArchiveError beyond a limit."""
-        content = self._stream.read(size)
-        self.left -= len(content)
-        if self.header_room is not None:
-            self.header_room -= len(content)
-        if self.left < 0 or (self.header_room or 0) < 0:
-            raise ArchiveError(self.message)
-        return content
 
 
 def new_file(target: Path, archive: Path) -> BinaryIO:

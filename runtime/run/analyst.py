@@ -16,9 +16,13 @@ from fairc.compiler.plan import Cell, Requests
 from fairc.dsl.model.base import Model
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files
 from fairc.runtime.host import archive, faults
+from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import CONSOLE, RAW
 from fairc.runtime.store.tables import write_series
+
+MOST_TIMES_LATE, MOST_LATE_NS = 10, 3600 * 10**9
+"""How long after its deadline a cell ends at most, however busy the machine is."""
 
 
 class Job(Model):
@@ -96,6 +100,7 @@ def _analysed(job: Job, requests: Requests) -> tuple[CellResult, str]:
     if job.result.error:
         return job.result, job.console
     try:
+        _require_end(job.cell, job.artefacts)
         analysed = analyse(job.cell, job.artefacts, requests)
         series = write_series(job.folder, analysed.series)
         write_files(job.folder, analysed)
@@ -122,6 +127,15 @@ def _analysed(job: Job, requests: Requests) -> tuple[CellResult, str]:
         "series": series,
     }
     return job.result.model_copy(update=update), job.console
+
+
+def _require_end(cell: Cell, folder: Path) -> None:
+    """Raise ArtefactError for an end that no cell has: the arrays of an analysis have a value for
+    every slot until then, and a guest may write any number.
+    """
+    ended_ns = Artefacts(folder).ending().ended_ns
+    if ended_ns > MOST_TIMES_LATE * cell.deadline_ns + MOST_LATE_NS:
+        raise ArtefactError("cell.json says that the cell ended long after its deadline")
 
 
 def main() -> None:

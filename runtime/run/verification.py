@@ -7,6 +7,7 @@ What can be computed is computed: tables from the cells, and results from raw ar
 
 from __future__ import annotations
 
+import filecmp
 import shlex
 import tempfile
 from collections.abc import Iterator
@@ -235,15 +236,15 @@ def differences(first: Path, second: Path) -> list[str]:
     found = [name for name in fields if getattr(one, name) != getattr(other, name)]
     kept = (".har", ".parquet")
     names = {n for folder in (first, second) for n in ours(folder) if n.endswith(kept)}
-    return found + [name for name in sorted(names) if not _same(first / name, second / name)]
+    return found + [name for name in sorted(names) if not same_file(first / name, second / name)]
 
 
-def _same(first: Path, second: Path) -> bool:
+def same_file(first: Path, second: Path) -> bool:
     """Return whether two files are there and hold the same."""
     if not (first.is_file() and second.is_file()):
         return False
     return (
         tables.same(first, second)
         if first.suffix == ".parquet"
-        else (first.read_bytes() == second.read_bytes())
+        else filecmp.cmp(first, second, shallow=False)
     )

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -74,12 +75,15 @@ class Store:
             raise StoreError(obstacle)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             self._lock = os.open(self.path / ".lock", flags, 0o644)
         except OSError as error:
             if fault := faults.of(error):
                 raise fault from error
             raise StoreError(f"{self.path} cannot be written: {error.strerror}") from None
+        if not stat.S_ISREG(os.fstat(self._lock).st_mode):  # a stranger's pipe, or a device
+            self.__exit__(None, None, None)
+            raise StoreError(f"{self.path / '.lock'} is in the way of a run: move or remove it")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

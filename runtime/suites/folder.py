@@ -153,6 +153,11 @@ class _Reader:
                 f"{self._path}{line}: not TOML: {_AT.sub('', str(error))}",
                 'texts are in quotes: title = "..."; see https://toml.io',
             ) from None
+        except ValueError:  # of Python's own, which has a limit
+            raise SuiteError(
+                f"{self._path}: a number in it has thousands of digits",
+                'texts are in quotes: title = "..."',
+            ) from None
 
     def _text(self) -> str:
         path = self._path

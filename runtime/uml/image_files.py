@@ -15,13 +15,14 @@ import io
 import posixpath
 import sys
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 from fairc.cell.workloads import IMAGE_USER
-from fairc.words.container_images import ImageContent, ImageError
+from fairc.dsl.core import tars
+from fairc.words.container_images import ImageContent, ImageError, members
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -29,6 +30,8 @@ else:
     from backports import zstd
 
 MOST_ENTRIES, MOST_BYTES = 200_000, 4 << 30
+MOST_LAYER_BYTES = MOST_BYTES + (1 << 30)
+"""Of a layer, with its headers."""
 MOST_LINKS = 40
 """How many symbolic links a name may lead through, as in Linux."""
 MOST_PASSWD_BYTES = 1 << 20
@@ -93,10 +96,11 @@ def flatten(image: IO[bytes], content: ImageContent, out: IO[bytes]) -> tuple[in
     root = Folder()
     image.seek(0)
     try:
-        with tarfile.open(fileobj=image, mode="r:", encoding="utf-8") as archive:
+        with tarfile.open(fileobj=tars.ShortReads(image), mode="r:", encoding="utf-8") as archive:
+            names = members(archive)
             count = 0
             for number, name in enumerate(content.layers):
-                with _layer(archive, name) as layer:
+                with _layer(archive, names, name) as layer:
                     count = _apply(root, layer, number, count)
             _prepare(root)
             left = _Left()
@@ -107,7 +111,7 @@ def flatten(image: IO[bytes], content: ImageContent, out: IO[bytes]) -> tuple[in
                 for member, added in left.first:
                     written.addfile(member, io.BytesIO(added))
                 for number, name in enumerate(content.layers):
-                    with _layer(archive, name) as layer:
+                    with _layer(archive, names, name) as layer:
                         _copy(layer, number, left.files, written)
                 for path, target in left.links:
                     written.addfile(_member(path, tarfile.LNKTYPE, linkname=target))
@@ -119,11 +123,16 @@ def flatten(image: IO[bytes], content: ImageContent, out: IO[bytes]) -> tuple[in
     return left.count, left.size
 
 
+Layer = tuple[tarfile.TarFile, tars.Bounded]
+"""A layer, and the stream that it is read from."""
+
+
 @contextmanager
-def _layer(archive: tarfile.TarFile, name: str) -> Iterator[tarfile.TarFile]:
-    """Open a layer, which may be compressed."""
-    wanted = posixpath.normpath(name)
-    member = next((m for m in archive.getmembers() if posixpath.normpath(m.name) == wanted), None)
+def _layer(
+    archive: tarfile.TarFile, names: Mapping[str, tarfile.TarInfo], name: str
+) -> Iterator[Layer]:
+    """Open a layer, which may be compressed. names: what the image's tar holds."""
+    member = names.get(posixpath.normpath(name))
     file = archive.extractfile(member) if member is not None else None
     if file is None:
         raise ImageError(f"it lacks its layer `{name[:100]}`")
@@ -134,15 +143,19 @@ def _layer(archive: tarfile.TarFile, name: str) -> Iterator[tarfile.TarFile]:
         stream = gzip.GzipFile(fileobj=file)
     elif head == _ZSTD:
         stream = zstd.ZstdFile(file)
-    with stream, tarfile.open(fileobj=stream, mode="r|", encoding="utf-8") as layer:
-        yield layer
+    too_large = ImageError("a layer has a header or a size that is too large")
+    with (
+        stream,
+        closing(tars.Bounded(stream, MOST_LAYER_BYTES, too_large)) as bounded,
+        tarfile.open(fileobj=bounded, mode="r|", encoding="utf-8") as layer,
+    ):
+        yield layer, bounded
 
 
-def _members(layer: tarfile.TarFile) -> Iterator[tuple[int, tarfile.TarInfo]]:
+def _members(layer: Layer) -> Iterator[tuple[int, tarfile.TarInfo]]:
     """Yield a layer's members without keeping them, with their numbers. Raises ImageError."""
     size = 0
-    for number, member in enumerate(layer):
-        setattr(layer, "members", [])  # noqa: B010 (typeshed does not have it)
+    for number, member in enumerate(tars.members(*layer)):
         size += member.size
         if size > MOST_BYTES or number >= MOST_ENTRIES:
             raise ImageError(
@@ -151,7 +164,7 @@ def _members(layer: tarfile.TarFile) -> Iterator[tuple[int, tarfile.TarInfo]]:
         yield number, member
 
 
-def _apply(root: Folder, layer: tarfile.TarFile, number: int, count: int) -> int:
+def _apply(root: Folder, layer: Layer, number: int, count: int) -> int:
     """Put a layer on those below it; return how many entries there have been.
 
     number: the layer's. count: entries of the layers below.
@@ -338,7 +351,7 @@ def _member(
 
 
 def _copy(
-    layer: tarfile.TarFile,
+    layer: Layer,
     number: int,
     files: dict[tuple[int, int], list[File]],
     written: tarfile.TarFile,
@@ -346,7 +359,7 @@ def _copy(
     """Copy what is left of a layer."""
     for index, member in _members(layer):
         those = files.get((number, index), ())
-        content = layer.extractfile(member) if those else None
+        content = layer[0].extractfile(member) if those else None
         if content is None:
             continue
         # Only accounts are added to, and have a place in common with another file.

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from fairc.compiler.files import content
+from fairc.runtime.host import clean, supervisor
 
 HASH_BYTES = hashlib.sha256().digest_size
 
@@ -24,6 +25,9 @@ def read(place: Path) -> bytes | None:
 def write(place: Path, compiled: bytes) -> None:
     """Write a file of the cache, whole or not at all."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-        file.write(hashlib.sha256(compiled).digest() + compiled)
-    Path(file.name).replace(place)
+    clean.remove_temporary(place.parent)  # what was left when writing was killed
+    prefix = supervisor.temporary_prefix("kept")
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place.parent) as scratch:
+        part = Path(scratch, place.name)
+        part.write_bytes(hashlib.sha256(compiled).digest() + compiled)
+        part.replace(place)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairc.compiler.files import opened
+from fairc.dsl.core import tars
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.archive import UNREADABLE
 from fairc.runtime.vm import initramfs, recipe
@@ -187,7 +188,7 @@ def files_in(exchange: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str
     found: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(exchange), mode="r:") as archive:
-            for member in archive:
+            for member in tars.members(archive):
                 name = member.name.removeprefix("./")
                 is_plain = member.isfile() and not member.sparse
                 if is_plain and is_wanted(name, member.size):

@@ -46,9 +46,10 @@ def save(parts: Sequence[Part], file: Path, level: int = archive.LEVEL) -> str:
 
     level: of the compression. Equal parts give an equal file. Raises OSError.
     """
-    with tempfile.TemporaryDirectory(
-        prefix=f".{file.name}.", dir=file.absolute().parent
-    ) as scratch:
+    place = file.absolute().parent
+    clean.remove_temporary(place)  # what was left when saving was killed
+    prefix = supervisor.temporary_prefix("saving")
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=place) as scratch:
         packed = Path(scratch, "packed")
         archive.pack_several({part.kind: part.folder for part in parts}, packed, LEFT_OUT, level)
         sha256 = sha256_of(packed)
@@ -132,7 +133,7 @@ def _there(folder: Path) -> str:
 def _manifest(file: Path, work: Path) -> dict[str, str]:
     """Return the manifest of an unpacked part. Raises ImageFileError where it is incomplete."""
     try:
-        expected = image.described((work / MANIFEST).read_bytes())
+        expected = image.described(content(work / MANIFEST))
     except (ValueError, OSError):
         raise ImageFileError(_wrong(file)) from None
     if image.digest(work) != expected["digest"]:

@@ -85,6 +85,25 @@ def test_committed_results_are_refused(tmp_path: Path, folder: str) -> None:
     assert "the repository holds files below results/ci: remove them" in done.stderr
 
 
+def test_nothing_is_written_through_a_committed_link(tmp_path: Path) -> None:
+    """Neither through a file of the answer nor through its folder."""
+    (tmp_path / "fairc").write_text("#!/bin/sh\necho written\n")
+    (tmp_path / "fairc").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim/comment.md").write_text("mine")
+    (tmp_path / "results/ci-ci").mkdir(parents=True)
+    (tmp_path / "results/ci-ci/comment.md").symlink_to("../../victim/comment.md")
+    (tmp_path / "results/two-ci").symlink_to(tmp_path / "victim")
+    for words in (["init"], ["add", "results"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("ci", "two"):
+        done = run(tmp_path, RUN=f"results/{name}", PATH=path)
+        assert (tmp_path / "victim/comment.md").read_text() == "mine"
+        assert done.returncode == 2
+        assert f"the repository holds files below results/{name}-ci" in done.stderr
+
+
 @pytest.mark.full
 def test_it_runs_decides_and_compares(tmp_path: Path) -> None:
     (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit/s"))

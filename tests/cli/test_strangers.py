@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ import duckdb
 import hostile
 import pytest
 
-from fairc.cli import completion
+from fairc.cli import completion, failures
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import no_formula
 from fairc.runtime.host import supervisor
@@ -310,6 +311,38 @@ def test_the_cache_is_in_no_working_directory(monkeypatch: pytest.MonkeyPatch) -
     assert cache_directory() == Path.home() / ".cache/fairc"
     monkeypatch.setenv("XDG_CACHE_HOME", "/other")
     assert cache_directory() == Path("/other/fairc")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", ".")
+    assert cache_directory().is_absolute()
+
+
+def test_the_demo_writes_through_no_link(ran: Fairc, tmp_path: Path) -> None:
+    """Not even one that leads nowhere yet."""
+    Path("fairc-demo").mkdir()
+    spec, elsewhere = Path("fairc-demo/quickstart.fexp"), tmp_path / "elsewhere"
+    made: list[Callable[[], None]] = [lambda: spec.symlink_to(elsewhere), lambda: os.mkfifo(spec)]
+    for make in made:
+        make()
+        called = ran("demo", "fairc-demo")
+        assert called.status == 2
+        assert "is not the example of this fairc any more" in called.err
+        assert not elsewhere.exists()
+        spec.unlink()
+
+
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one of a container, whom nothing there knows."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert cache_directory() == Path("/nonexistent/.cache/fairc")
+    assert failures.log_folder() is None
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_table_of_far_too_many_rows_is_written_again(

@@ -277,6 +277,13 @@ def test_what_is_wrong_with_a_suite_is_said_with_its_line(
     assert not Path("results").exists()
 
 
+def test_a_number_of_thousands_of_digits(fairc: Fairc, folder: Path) -> None:
+    (folder / "suite.toml").write_text(TOML.replace('"RFC 0"', "9" * 5000))
+    called = fairc("suite", "run", "mine")
+    assert called.status == 2
+    assert "suite.toml: a number in it has thousands of digits" in called.err
+
+
 def test_a_key_of_many_spaces(fairc: Fairc, folder: Path) -> None:
     """A pattern that begins at each of them takes minutes."""
     key = f'"{" " * 200_000}" = 1\n'

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from documents import changed_lines, interface_lines
+from pydantic import ValidationError
 from specs import experiment_of, only_cell_of
 
 from fairc import dsl
 from fairc.cell.links import REAL_TIME_SLACK_NS, lower_name
 from fairc.compiler import Cell, compile
 from fairc.compiler.passes.dynamics import stop_bps
-from fairc.compiler.plan import Interface
+from fairc.compiler.plan import Interface, cell_json, parse_cell
 from fairc.dsl.core.diagnostics import CompileError
 
 S = 10**9
@@ -216,6 +218,21 @@ def test_a_link_out_of_the_folder_is_no_way_out(tmp_path: Path) -> None:
     (inner / "t.down").symlink_to(tmp_path / "outside")
     with pytest.raises(AssertionError, match="file-path"):
         only_cell('rate = trace("t.down")  delay = 10ms', inner)
+
+
+def test_changes_of_a_plan_repeat_no_faster_than_those_of_a_trace(tmp_path: Path) -> None:
+    """A report goes through all of them: of 5 s with two each nanosecond, 10^10."""
+    (tmp_path / "t.down").write_text("1\n2\n4\n")
+    cell = only_cell('rate = trace("t.down", every: 1ms)  delay = 10ms', tmp_path)
+    document = json.loads(cell_json(cell))
+    (end,) = [i for n in document["nodes"] for i in n["interfaces"] if i.get("repeat_ns")]
+    assert end["repeat_ns"] == 4_000_000 and len(end["changes"]) > 1
+    parse_cell(json.dumps(document))
+    for number, change in enumerate(end["changes"]):
+        change["at_ns"] = number
+    end["repeat_ns"] = 1000
+    with pytest.raises(ValidationError, match="repeat faster than one each millisecond"):
+        parse_cell(json.dumps(document))
 
 
 def test_a_mobile_network_follows_a_trace(tmp_path: Path) -> None:

@@ -332,3 +332,33 @@ def test_a_name_that_no_file_can_declare_is_not_decoded(name: str) -> None:
     assert label_of(flow) == name
     grouped = replace(flow, users="f", client=f"{name}-1")
     assert users_of(grouped) == name
+
+
+def test_a_packet_with_a_number_that_no_experiment_loses_is_refused() -> None:
+    """Each packet before it has a filter, so 2^31 of them fill the memory of who emits the cell."""
+    (cell,) = compilation_of(LOSING).cells()
+    document = json.loads(cell_json(cell))
+    (end,) = [i for n in document["nodes"] for i in n["interfaces"] if i.get("arriving_losses")]
+    for number, is_refused in ((200, False), (201, True), (2**31 - 1, True)):
+        end["arriving_losses"][0]["numbers"] = [1, number]
+        if not is_refused:
+            assert parse_cell(json.dumps(document))
+            continue
+        with pytest.raises(ValidationError, match="beyond the one with the number 200"):
+            parse_cell(json.dumps(document))
+
+
+LOSING = """fexp 1
+topology one() {
+  node s  router r  node c
+  link s -- r { rate = 10Mbit/s  delay = 1ms }
+  link r -> c { rate = 1Mbit/s  delay = 20ms  loss = packets(1) }
+  link c -> r { rate = 1Mbit/s  delay = 20ms }
+}
+experiment e {
+  topology = one()
+  flow a { from = s  to = c  cca = cubic  workload = file(10kB) }
+  duration = 5s
+  measure = [goodput]
+}
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from madeimages import FOLDER, docker, layer, oci, write
 
 from fairc.cell.workloads import IMAGE_USER
+from fairc.dsl.core import tars
 from fairc.runtime.uml import image_files
 from fairc.words.container_images import ImageError, read
 
@@ -199,3 +201,49 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     large = docker(tmp_path / "y.tar", [layer([("a", bytes(100))], "gzip")])
     with pytest.raises(ImageError, match="a layer has more than"):
         flattened(large)
+
+
+def head(kind: bytes, size: int = 0, name: str = "x") -> bytes:
+    """Return a tar's header alone."""
+    member = tarfile.TarInfo(name)
+    member.type, member.size = kind, size
+    return member.tobuf(tarfile.USTAR_FORMAT)
+
+
+def common(number: int) -> bytes:
+    """Return a header that sets so many values for all members of a tar."""
+    records = b"".join(b"15 k%07d=1\n\n" % n for n in range(number))
+    return head(b"g", len(records)) + records + bytes(-len(records) % 512)
+
+
+def test_headers_of_layers_are_bounded(tmp_path: Path) -> None:
+    """tarfile holds a header in memory, and copies what all members have for each."""
+    large = 2 * tars.MOST_HEADER_BYTES
+    for number, content in enumerate(
+        (
+            head(b"x", large) + bytes(large),
+            head(b"L", large) + b"a" * large,
+            common(200),
+            head(b"0", 5 << 30),
+        )
+    ):
+        packed = gzip.compress(content + head(b"0") + bytes(1024))
+        with (
+            docker(tmp_path / f"{number}.tar", [packed]).open("rb") as file,
+            pytest.raises(ImageError, match=r"too large|for all its files|more than"),
+        ):
+            image_files.flatten(file, read(file), io.BytesIO())
+    whole = head(b"0", large) + b"1" * large + head(b"0", name="y") + bytes(1024)
+    for number, content in enumerate((whole, common(2) + whole)):
+        there = flattened(docker(tmp_path / f"well{number}.tar", [gzip.compress(content)]))
+        assert there == {"x": b"1" * large, "y": b""}
+
+
+def test_headers_of_an_image_are_bounded(tmp_path: Path) -> None:
+    for content, words in (
+        (head(b"x", 9 << 20) + bytes(9 << 20), "more than 8 MiB"),
+        (common(200), "for all its files"),
+        (b"".join(head(b"0", name=f"f{n}") for n in range(10_001)), "more than 10,000"),
+    ):
+        with pytest.raises(ImageError, match=words):
+            read(io.BytesIO(content + head(b"0") + bytes(1024)))

@@ -18,6 +18,7 @@ import pytest
 
 from fairc.runtime.pack import comparing, zipped
 from fairc.runtime.pack.zipped import PackError
+from fairc.runtime.run import verification
 
 FILES: dict[str, Path | bytes] = {"plan.json": b"{}", "a/b.txt": b"text\n", "run": b"#!/bin/sh\n"}
 
@@ -391,3 +392,22 @@ def test_tables_that_another_library_wrote_are_compared_by_their_rows(
     assert comparing.same("tables/x.parquet", mine, theirs) is equal
     theirs.write_bytes(b"PAR1" + theirs.read_bytes()[4:-9])
     assert not comparing.same("tables/x.parquet", mine, theirs)
+
+
+def test_files_of_cells_are_compared_without_holding_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pack of 50 MB may unpack to a file of 10 GB."""
+    folders = tmp_path / "one", tmp_path / "other"
+    with duckdb.connect() as connection:
+        for folder in folders:
+            folder.mkdir()
+            connection.execute(f"COPY (SELECT 1 AS a) TO '{folder}/x.parquet' (FORMAT parquet)")
+            (folder / "x.har").write_text("{}")
+    monkeypatch.delattr(Path, "read_bytes")
+    names = ("x.parquet", "x.har")
+    assert all(verification.same_file(*(folder / name for folder in folders)) for name in names)
+    for name in names:
+        with (folders[1] / name).open("ab") as file:
+            file.truncate(10 << 30)
+        assert not verification.same_file(*(folder / name for folder in folders))

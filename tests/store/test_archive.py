@@ -109,7 +109,14 @@ def cut_off() -> bytes:
     return bytes(found)
 
 
+def common(number: int) -> bytes:
+    """Return a header that sets so many values for all members, each of which gets a copy."""
+    records = b"".join(b"15 k%07d=1\n\n" % n for n in range(number))
+    return bytes(header(b"g", size=len(records))) + records + bytes(-len(records) % 512)
+
+
 STRANGE = {
+    "values for all files": common(200),
     "sparse files": b"".join(sparse(f"f{n}", 1 << 20) for n in range(3)),
     "an old sparse file": bytes(header(tarfile.GNUTYPE_SPARSE)),
     "a header that is cut off": cut_off(),

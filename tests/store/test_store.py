@@ -19,7 +19,7 @@ from specs import compilation_of
 from fairc.compiler import Cell, emit, files
 from fairc.runtime.host import archive
 from fairc.runtime.host.faults import MachineFault
-from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store import tables
 from fairc.runtime.store.cell_folder import RAW
@@ -118,6 +118,32 @@ def test_two_writers_are_refused(store: Store) -> None:
         pass
     with Store(store.path):  # the lock is free again
         pass
+
+
+def test_a_number_that_no_table_holds_is_told_in_one_line(store: Store, tmp_path: Path) -> None:
+    """DuckDB adds its query, of which the user knows nothing."""
+    one, _ = store.cells()
+    with store:
+        key = put(store, one)
+    many = MetricValue(metric="goodput", flow="f", value=1.0, unit="bit/s", censored=10**26)
+    found = result(one, key).model_copy(update={"metrics": (many,)})
+    (store.folder(key) / "result.json").write_text(found.model_dump_json())
+    with pytest.raises(tables.TableError, match="cannot be written") as refused:
+        tables.write_of([(one, store.folder(key))], tmp_path / "tables", store.plan)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_pipe_is_no_lock(store: Store) -> None:
+    """It may come with a stranger's folder."""
+    lock = store.path / ".lock"
+    lock.unlink(missing_ok=True)
+    store.path.mkdir(exist_ok=True)
+    os.mkfifo(lock)
+    with pytest.raises(StoreError, match=r"\.lock is in the way of a run"), store:
+        pass
+    lock.unlink()
+    with store:
+        assert lock.is_file()
 
 
 def test_a_file_system_without_locks_is_told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -179,6 +180,23 @@ def test_a_failed_cell_keeps_its_words_and_console(tmp_path: Path, fault: str) -
     assert failed.error
     assert failed.verdict is None
     assert (tmp_path / "cells" / failed.key / CONSOLE).read_text()
+
+
+def test_a_cell_that_says_it_ended_in_thirty_years_fails_alone(tmp_path: Path) -> None:
+    """Arrays for all of that time fit into no memory, which would end the run."""
+
+    class Late(FakeEngine):
+        def run(self, cell: Cell, workdir: Path) -> RawResult:
+            raw = super().run(cell, workdir)
+            place = raw.artefacts / "cell.json"
+            if cell.repetition == 1:
+                place.write_text(json.dumps(json.loads(place.read_text()) | {"ended_ns": 10**18}))
+            return raw
+
+    counts = sweep(tmp_path, Late())
+    assert (counts.valid, counts.failed) == (3, 1)
+    (error,) = [result.error for result in results(tmp_path) if result.error]
+    assert error == "cell.json says that the cell ended long after its deadline"
 
 
 def test_a_machine_that_lacks_what_a_cell_needs_ends_the_sweep(tmp_path: Path) -> None:

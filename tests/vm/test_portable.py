@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairc.runtime.host import archive, clean, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, portable, recipe
 
@@ -62,6 +63,26 @@ def test_an_image_comes_back_as_it_was(tmp_path: Path, cache: Path) -> None:
     assert load(tmp_path / "image")[1] == saved.digest  # once more does no harm
     assert [path.name for path in cache.iterdir()] == [RECIPE]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "cache", "image"]
+
+
+def test_what_a_killed_command_left_is_removed(tmp_path: Path) -> None:
+    """An unfinished image has a gigabyte."""
+    saved = built()
+    left = tmp_path / f"fairc-saving-999999999-1-{supervisor.namespace()}-abc"
+    left.mkdir()
+    names = list[str]()
+
+    def pack(*_: object) -> None:
+        names.extend(path.name for path in tmp_path.iterdir())
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(archive, "pack_several", pack)
+        save(saved, tmp_path / "image")
+    assert left.name not in names
+    (own,) = set(names) - {"cache"}
+    assert clean.TEMPORARY.fullmatch(own)
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 
 def damaged(file: Path) -> None:

@@ -15,11 +15,15 @@ for code in $ALLOW; do
   esac
 done
 
-# A run goes on with the results that it finds: those that somebody committed would be taken for its own.
-if [ -n "$(git ls-files -- "$(realpath -m -- "$RUN")" 2> /dev/null)" ]; then
-  echo "the repository holds files below $RUN: remove them from it, or give \`run\` another folder" >&2
-  exit 2
-fi
+# A run goes on with the results that it finds: those that somebody committed would be taken for its own. A committed
+# link would lead what is written elsewhere.
+out="$RUN-ci"
+for folder in "$RUN" "$out"; do
+  if [ -L "$folder" ] || [ -n "$(git ls-files -- "$(realpath -m -- "$folder")" 2> /dev/null)" ]; then
+    echo "the repository holds files below $folder: remove them from it, or give \`run\` another folder" >&2
+    exit 2
+  fi
+done
 
 # 0 and 1 are answers (claims hold, or one fails); anything else is an error.
 answer() {
@@ -33,7 +37,6 @@ result=0
 fairc run "$SPEC" -o "$RUN" --quiet "${strict[@]}" "${allowed[@]}" || result=$?
 [ "$result" -le 1 ] || exit "$result"
 
-out="$RUN-ci"
 mkdir -p "$out"
 answer fairc verdict "$RUN" --format junit > "$out/junit.xml"
 answer fairc verdict "$RUN" --format md > "$out/comment.md"
