@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from .compilation import Compilation
 from .engine_choice import refuse_target
 from .estimate import Estimate
 from .files import content
-from .plan import cell_json
+from .plan import Cell, cell_json
 from .record import FILES, SPEC, Record, recorded
 from .targets import TARGETS, Names, Target, find
 from .targets.index import Index
@@ -29,12 +29,14 @@ def emit(
     compilation: Compilation,
     directory: Path,
     targets: Iterable[str] | None = None,
+    refuse: Callable[[Cell], None] | None = None,
 ) -> tuple[str, ...]:
     """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, the index, and
     `files.json`; byte-identical each time. Return what runs the first cell in the folder, for each
     target that writes one.
 
-    targets: None: what the plan's engine runs (`usual_target`).
+    targets: None: what the plan's engine runs (`usual_target`). refuse: is given a cell of each
+    configuration, and raises for one that shall not be written.
 
     directory: is empty, or holds an earlier plan of this experiment, whose files are replaced; its
     parent is created. Whatever else is there stays: the user's files, and results of cells, which
@@ -52,7 +54,7 @@ def emit(
     try:
         new = scratch / "new"
         new.mkdir()
-        commands = _write(compilation, new, found)
+        commands = _write(compilation, new, found, refuse)
         names = sorted(p.relative_to(new).as_posix() for p in new.rglob("*") if p.is_file())
         Record(new, scratch).end(names)
         if directory.exists() and any(directory.iterdir()):
@@ -84,7 +86,10 @@ def _replace(directory: Path, new: Path, names: Collection[str], scratch: Path) 
 
 
 def _write(
-    compilation: Compilation, directory: Path, targets: Collection[Target]
+    compilation: Compilation,
+    directory: Path,
+    targets: Collection[Target],
+    refuse: Callable[[Cell], None] | None,
 ) -> tuple[str, ...]:
     """Write everything into an empty folder, one cell at a time; return the index's commands."""
     finishers = [target.finish for target in targets if target.finish]
@@ -103,6 +108,8 @@ def _write(
                 examined.add(cell.configuration)
                 for target in targets:
                     refuse_target(target.name, target.engine, cell)
+                if refuse is not None:
+                    refuse(cell)
             lines.write(cell_json(cell) + "\n")
             name = names(cell)
             index.add(cell, name)

@@ -168,6 +168,8 @@ def plan() -> None:
     help="What to emit in addition to the plan; `fairc show targets` lists them; repeatable."
     "  [default: containers for the engine docker, else mininet]",
 )
+@allow_module
+@allow_program
 @engine
 @settings()
 @quiet

@@ -207,26 +207,43 @@ def check(engine: str, staged: Path, allowed: Allowed) -> None:
     unknown engine.
     """
     kind = engine_named(engine)
-    images: set[str] = set()
-    modules: set[str] = set()
-    programs: set[str] = set()
+    code = Code()
     reasons: dict[Reason, None] = {}
     for cell in read_cells(staged):
         reasons |= dict.fromkeys(kind.cannot(cell))
-        images.update(names(cell))
-        modules.update(modules_of([cell]))
-        programs.update(programs_of([cell]))
+        code.add(cell)
     if reasons:
         raise CompileError([refusal(engine, reasons)])
-    kinds = (
-        (modules, allowed.modules, "flows load kernel modules, which are code", ALLOW_MODULE),
-        (programs, allowed.programs, "these flows run programs, which are code", ALLOW_PROGRAM),
-        (images, allowed.images, "flows use third-party images, which are code", ALLOW_IMAGE),
-    )
-    refused = [
-        (f"{what}: {', '.join(f'`{name}`' for name in sorted(code))}", help)
-        for code, may, what, help in kinds
-        if code and not may
-    ]
-    if refused:
-        raise UsageError("; ".join(what for what, _ in refused), "; ".join(h for _, h in refused))
+    code.refuse(allowed)
+
+
+class Code:
+    """The code of others that cells name."""
+
+    def __init__(self) -> None:
+        self._images: set[str] = set()
+        self._modules: set[str] = set()
+        self._programs: set[str] = set()
+
+    def add(self, cell: Cell) -> None:
+        """Add that of a cell."""
+        self._images.update(names(cell))
+        self._modules.update(modules_of([cell]))
+        self._programs.update(programs_of([cell]))
+
+    def refuse(self, allowed: Allowed) -> None:
+        """Raise UsageError for what is not allowed."""
+        kinds = (
+            (self._modules, allowed.modules, "flows load kernel modules", ALLOW_MODULE),
+            (self._programs, allowed.programs, "these flows run programs", ALLOW_PROGRAM),
+            (self._images, allowed.images, "flows use third-party images", ALLOW_IMAGE),
+        )
+        refused = [
+            (f"{what}, which are code: {', '.join(f'`{name}`' for name in sorted(code))}", help)
+            for code, may, what, help in kinds
+            if code and not may
+        ]
+        if refused:
+            raise UsageError(
+                "; ".join(what for what, _ in refused), "; ".join(h for _, h in refused)
+            )

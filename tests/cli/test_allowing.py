@@ -60,6 +60,25 @@ def test_without_leave(fairc: Fairc, what: str, engine: str, said: str) -> None:
     assert not Path("results/mine/plan.json").exists()
 
 
+@pytest.mark.parametrize("target", ["slurm", "kubernetes"])
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("module", "flows load kernel modules"), ("program", "these flows run programs")],
+)
+def test_jobs_without_leave(fairc: Fairc, what: str, said: str, target: str) -> None:
+    """A job runs code without asking, so its author is asked."""
+    spec = written(FLOWS[what])
+    called = fairc("compile", spec, "-o", "plan", "--target", target)
+    assert (called.status, Path("plan").exists()) == (2, False)
+    assert f"error: {said}, which are code: " in called.err
+    assert f"`--allow-{what}` " in called.err
+    option = f"--allow-{what}"
+    assert fairc("compile", spec, "-o", "plan", "--target", target, option).status == 0
+    name = "slurm.sh" if target == "slurm" else "job.yaml"
+    (job,) = Path("plan").rglob(name)
+    assert option in job.read_text()
+
+
 @pytest.mark.parametrize(
     ("what", "engine", "said"),
     [
