@@ -328,7 +328,7 @@ def _route(
     everything = [*traffic, *((flow, way) for flow, _ in traffic for way in further[flow.name])]
     own = wiring.network.links[: wiring.links]
     if all(flow.way_seed is None for flow in flows):  # else chance leaves a link unused
-        warn_of_unused_links(own, (way for _, way in everything), report)
+        warn_of_unused_links(own, (way for _, way in everything), wiring.kinds, report)
     check_bottlenecks(everything, report)
     if offload:
         check_offload(everything, report)
