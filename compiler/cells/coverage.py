@@ -76,7 +76,7 @@ class MetricCoverage:
                 message=f"no flow{of} {does}, so `{request.name}` {need.otherwise}",
                 span=self._places[request.label],
                 help=need.instead
-                or f"remove `{request.name}` from `measure`, or add a flow that it can measure",
+                or f"leave `{request.name}` out, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )
         said = {request.label for request in self._open}
