@@ -64,7 +64,9 @@ def sort_settings(
                     note=f"did you mean `{near}`?" if near else "",
                     help=misplaced
                     or (None if near else _in_other_block(setting, keys))
-                    or (f"known: {', '.join(keys.names())}" if keys.names() else None),
+                    or (f"{_own(name, near, keys)}known: {', '.join(keys.names())}")
+                    if keys.names()
+                    else None,
                 )
             if name in found and keys.get(name, setting.key.span).repeated:
                 found[name] = _together(found[name], setting)
@@ -79,6 +81,13 @@ def sort_settings(
                 )
             found[name] = setting
     return found, gather.found
+
+
+def _own(name: str, near: str | None, keys: Registry[Parameter[Any]]) -> str:
+    """Return how an experiment has a name of its own, which may be meant where no key is near."""
+    if keys is not EXPERIMENT or near:
+        return ""
+    return f"`let {name} = ...` names a value, `sweep {{ {name} = [...] }}` compares several; "
 
 
 def _in_other_block(setting: syntax.Setting, keys: Registry[Parameter[Any]]) -> str | None:

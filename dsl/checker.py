@@ -25,7 +25,7 @@ from .core.values import Quantity, Symbol, Text
 from .experiment import Experiment
 from .expressions.evaluate import STEP_LIMIT, Scope, StepLimitExceeded
 from .expressions.names import mentioned, symbols_in, unused
-from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
+from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring, words_alone
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
@@ -213,6 +213,8 @@ class Checker:
         seed = self._count(block, keys.SEED, static)
         self._try(draw_sample, block, grid, seed)
         self._warn_unused(parts, bindings, excludes)
+        if not self._overrides.narrows:
+            self.diagnostics.update(words_alone(experiment, facts.axes, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             found = self._try(lambda: list(excluded(grid, excludes))) or ()
             self.diagnostics.update(() if self._overrides.narrows else found)

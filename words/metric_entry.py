@@ -25,7 +25,7 @@ WINDOW = (FROM, TO)
 class Need:
     """The workloads for which a metric has values.
 
-    activity: completes "no flow ...".
+    activity: completes "no flow ...". among: completes "no flow among `a` ...", where it differs.
     met: whether any of some flows does it.
     own_kernel: whether any of them does it on a kernel of the user's own.
     of_all: whether those are all flows of a cell, whichever the metric is requested of.
@@ -39,6 +39,7 @@ class Need:
     of_all: bool = False
     otherwise: str = "has no values"
     instead: str = ""
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,11 @@ _TRANSFER = Need(
     "moves a file or answers requests",
     _records("transfers"),
 )
-_SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
+_SEVERAL = Need(
+    "competes with another flow",
+    lambda flows: len(flows) > 1,
+    among="competes with another one of them",
+)
 _SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}
 """Of a value of all flows together that share a bottleneck."""
 _CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connections > 1))

@@ -70,12 +70,13 @@ class MetricCoverage:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)
             of = f" among {named}" if named and not need.of_all else ""
+            does = (of and need.among) or need.activity
             yield Diagnostic(
                 code="nothing-to-measure",
-                message=f"no flow{of} {need.activity}, so `{request.name}` {need.otherwise}",
+                message=f"no flow{of} {does}, so `{request.name}` {need.otherwise}",
                 span=self._places[request.label],
                 help=need.instead
-                or f"remove `{request.name}` from `measure`, or add a flow that it can measure",
+                or f"leave `{request.name}` out, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )
         said = {request.label for request in self._open}

@@ -49,6 +49,7 @@ from fairc.compiler.passes.tunnels import tunnels
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.ways import own_ways
 from fairc.compiler.passes.wiring import Egress, Wiring
+from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Network, Scenario
 from fairc.words.ccas import Setting
@@ -62,6 +63,9 @@ KNOWN_NETWORKS = 1000
 
 Talks = tuple[tuple[object, ...], ...]
 """The facts about flows on which the network's part depends."""
+
+Findings = list[Diagnostic]
+"""What passes have reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,9 @@ class Lowering:
     def __init__(self, experiment: Experiment, report: Report) -> None:
         self._experiment = experiment
         self._report = report
-        self._known: dict[Talks, list[tuple[Network, bool, RoutedNetwork]]] = {}
+        self._known: dict[Talks, list[tuple[Network, bool, RoutedNetwork, Findings]]] = {}
         self._count = 0
-        self._variants: list[tuple[tuple[int, int], Network, Network]] = []
+        self._variants: list[tuple[tuple[int, int], Network, Network, Findings]] = []
 
     def __call__(self, configuration: Configuration, repetition: int) -> Blueprint | None:
         """Lower one configuration; None once there have been errors.
@@ -176,15 +180,17 @@ class Lowering:
                 help="give the experiment a `duration` or a `deadline`",
             )
         key = (end_ns or 0 if again else 0, seed if draws(network) else 0)
-        for known, network_of, made in self._variants:
+        for known, network_of, made, findings in self._variants:
             if network_of is network and known == key:
+                self._repeat(findings)
                 return replace(scenario, network=made)
-        made = unrolled(network, *key, self._report)
+        report, findings = self._recorded()
+        made = unrolled(network, *key, report)
         if made is network:
             return scenario
         if len(self._variants) == KNOWN_NETWORKS:
             self._variants.clear()
-        self._variants.append((key, network, made))
+        self._variants.append((key, network, made, findings))
         return replace(scenario, network=made)
 
     def _routed(self, network: Network, flows: tuple[Flow, ...], offload: bool) -> RoutedNetwork:
@@ -196,16 +202,35 @@ class Lowering:
             )
             for f in flows
         )
-        for *known, routed in self._known.get(talks, ()):
+        for *known, routed, findings in self._known.get(talks, ()):
             if known[0] is network and known[1] == offload:
+                self._repeat(findings)
                 return routed
         if self._count == KNOWN_NETWORKS:
             self._known.clear()
             self._count = 0
-        routed = _route(network, flows, offload, self._report)
-        self._known.setdefault(talks, []).append((network, offload, routed))
+        report, findings = self._recorded()
+        routed = _route(network, flows, offload, report)
+        self._known.setdefault(talks, []).append((network, offload, routed, findings))
         self._count += 1
         return routed
+
+    def _recorded(self) -> tuple[Report, Findings]:
+        """Return a report that passes everything on, and the list that it keeps of it."""
+        findings: Findings = []
+
+        def take(diagnostic: Diagnostic) -> None:
+            findings.append(diagnostic)
+            self._report(diagnostic)
+
+        return Report(take), findings
+
+    def _repeat(self, findings: Findings) -> None:
+        """Report for one more configuration what was found in the part that it shares: a warning
+        names all configurations that it is about.
+        """
+        for diagnostic in findings:
+            self._report(diagnostic)
 
     def _flow(
         self, flow: Flow, path: RoutedPath, port: int, routed: RoutedNetwork, every_ns: int
@@ -303,7 +328,7 @@ def _route(
     everything = [*traffic, *((flow, way) for flow, _ in traffic for way in further[flow.name])]
     own = wiring.network.links[: wiring.links]
     if all(flow.way_seed is None for flow in flows):  # else chance leaves a link unused
-        warn_of_unused_links(own, (way for _, way in everything), report)
+        warn_of_unused_links(own, (way for _, way in everything), wiring.kinds, report)
     check_bottlenecks(everything, report)
     if offload:
         check_offload(everything, report)

@@ -417,11 +417,18 @@ def between(wiring: Wiring, node: str, other: str) -> list[Egress]:
 
 
 def warn_of_unused_links(
-    links: Sequence[Link], paths: Iterable[RoutedPath], report: Report
+    links: Sequence[Link], paths: Iterable[RoutedPath], kinds: Mapping[str, str], report: Report
 ) -> None:
-    """Warn of links that no packet crosses, in either direction. paths: all that flows take."""
+    """Warn of links that no packet crosses, in either direction, except those of hosts that a
+    preset has for flows of other experiments. paths: all that flows take. kinds: of all nodes.
+    """
     crossed = {egress.link for path in paths for egress in (*path.data, *path.acks)}
-    idle = [link for number, link in enumerate(links) if number not in crossed]
+    idle = [
+        link
+        for number, link in enumerate(links)
+        if number not in crossed
+        and not (link.span.source.is_preset and "host" in (kinds[link.a], kinds[link.b]))
+    ]
     if crossed and idle:
         names = [f"`{link.a} -- {link.b}`" for link in idle]
         report.warn(

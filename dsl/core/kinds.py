@@ -61,7 +61,8 @@ def refuse(
             f"a link takes a trace, `link left -> right {{ rate = {text} }}`, and so do presets:"
             f" `topology = 4g(down: {text})`"
         )
-    if isinstance(value, Text) and re.fullmatch(r"[\w.%/]+", value.value) and help is None:
+    written = r"\d[\w.%/]*" if isinstance(kind, Quantities) else r"[\w.%/]+"
+    if isinstance(value, Text) and re.fullmatch(written, value.value) and help is None:
         help = f"write `{value.value}`, without quotes"
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, NoReturn, Protocol, TypeVar, cast
 
@@ -95,6 +96,7 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "metrics": ("measure",),
     "min_th": ("min",),
     "minth": ("min",),
+    "name": ("title",),
     "network": ("topology",),
     "new_reno": ("reno",),
     "newreno": ("reno",),
@@ -306,7 +308,37 @@ def suggest(word: str, choices: Iterable[str]) -> str | None:
     for found, no_prefix, choice in ranked:
         if found <= limit or not no_prefix:
             return choice
-    return None
+    return _jumbled(word.lower(), choices) or _part(word.lower(), choices)
+
+
+def _jumbled(word: str, choices: Iterable[str]) -> str | None:
+    """Return the only choice that begins alike and has the letters of a word, but for one of them,
+    in an order one edit further away than `suggest` looks: `jane` for `jain`.
+    """
+    limit = len(word) // 3 + 1
+    near = [
+        choice
+        for choice in choices
+        if len(word) > 3
+        and choice[:1].lower() == word[0]
+        and max(_beyond(word, choice.lower()), _beyond(choice.lower(), word)) <= 1
+        and distance(word, choice.lower(), limit) <= limit
+    ]
+    return near[0] if len(near) == 1 else None
+
+
+def _beyond(a: str, b: str) -> int:
+    """Return how many letters a text has more than another one."""
+    return (Counter(a) - Counter(b)).total()
+
+
+def _part(word: str, choices: Iterable[str]) -> str | None:
+    """Return the longest choice that a word of several parts consists of in part: `cwnd` for
+    `cwnd_mean`, `bbr` for `tcp_bbr`.
+    """
+    parts = f"_{word}_"
+    found = [choice for choice in choices if len(choice) > 2 and f"_{choice.lower()}_" in parts]
+    return max(found, key=lambda choice: (len(choice), choice), default=None)
 
 
 def distance(a: str, b: str, limit: int) -> int:

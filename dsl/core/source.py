@@ -37,6 +37,11 @@ class Source:
         """
         return printable(self.name.rpartition("/")[2])
 
+    @property
+    def is_preset(self) -> bool:
+        """Whether it is a topology that ships with fairc."""
+        return self.name.startswith("<preset ")
+
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(i + 1 for i, char in enumerate(self.text) if char == "\n")]

@@ -493,7 +493,9 @@ _RULES: dict[type, Callable[[Any, Scope], Value]] = {
 
 
 _BIT_SIZES = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
-_TC_BITS = {"mbit": "Mbit", "gbit": "Gbit", "Kbit": "kbit"}
+_TC_BITS = {"mbit": "Mbit", "gbit": "Gbit", "Kbit": "kbit"} | {
+    short: f"{short[:-1]}bit" for short in ("kb", "Mb", "Gb")
+}
 """Other spellings of them, among them those of tc."""
 _PREFIXES = {"k": "k", "K": "k", "M": "M", "g": "G", "G": "G"}
 """Units of iperf3 and tc: a bare prefix is one of bits or bytes by the option that it follows."""
@@ -528,6 +530,9 @@ def _unit_hint(node: syntax.Number) -> str:
         bits = Fraction(node.digits) * 8
         if bits.denominator == 1:
             return f"rates are in bits: `{bits}{node.unit[:-3]}bit/s`"
+    parts = re.fullmatch(r"([a-z]+)(\d+)([a-z]+)", node.unit)
+    if parts and parts[1] in UNITS and parts[3] in UNITS:
+        return f"a sum is written `{node.digits}{parts[1]} + {parts[2]}{parts[3]}`"
     if node.unit == "m":
         return f"`{node.digits}ms` is in milliseconds, `{node.digits}min` in minutes"
     if node.unit in _PREFIXES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import shown
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DRAWS, PAIRED, SAMPLE
 
@@ -133,8 +134,41 @@ def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnos
         )
 
 
-def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
-    return Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
+def words_alone(
+    node: syntax.Node, axes: Sequence[Axis], names: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each comparison of a swept name with a word that only begins values of
+    it: `queue != fifo` always holds, as no value is `fifo` where one is `fifo(1bdp)`.
+
+    node: the experiment. names: what is not a word of the language in its conditions.
+    """
+    values = {axis.name: axis.values for axis in axes}
+    for part in node.walk():
+        if not isinstance(part, syntax.Compare | syntax.Within):
+            continue
+        sides = [
+            item
+            for side in (part.left, part.right)
+            for item in (side.items if isinstance(side, syntax.ListOf) else (side,))
+            if isinstance(item, syntax.Name) and not item.rest and not item.index
+        ]
+        for name in (side.text for side in sides if side.text in values):
+            for word in sides:
+                called = [v for v in values[name] if v.startswith(f"{word.text}(")]
+                if called and word.text not in (*names, *values, *values[name]):
+                    first = called[0]
+                    yield _warning(
+                        "word-alone",
+                        f"no value of `{name}` is `{word.text}` alone",
+                        word.span,
+                        f"write `{first}`, or sweep the word: `sweep {{ kind = [{word.text}] }}`,"
+                        f" and write `kind{first[len(word.text) :]}` where it is used",
+                        note=f"this is not `{first}`",
+                    )
+
+
+def _warning(code: str, message: str, span: Span, help: str, note: str = "") -> Diagnostic:
+    return Diagnostic(code, message, span, note, help=help, severity=Severity.WARNING)
 
 
 def occurring(grid: Grid, most: int) -> Iterator[Bindings]:

@@ -14,7 +14,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, SIZES, Dimension, in_si
-from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value, shown
+from fairc.dsl.core.values import Applied, ListValue, Quantity, TupleValue, Value, shown
 from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
 from fairc.dsl.expressions.names import depending, used_names
 from fairc.dsl.model.requests import Axis
@@ -22,6 +22,9 @@ from fairc.dsl.text import syntax
 
 from .memo import Memo
 from .sampling import Bindings, Point, Sample, shuffled
+
+STEPS = frozenset({"range", "arange", "linspace", "seq"})
+"""Words by which other languages list numbers."""
 
 CELL_LIMIT = 10_000_000
 """More cells than this are a mistake: a cell takes seconds, and this many take a year."""
@@ -224,7 +227,7 @@ class Grid:
                 "wrong-type",
                 f"`{binding.names[0].text}` is swept over a list, not over {value.phrase}",
                 value.span,
-                help=f"write `[{value.span.text}]` for a single value",
+                help=_as_list(value),
             )
         if not items:
             fail(
@@ -552,3 +555,14 @@ def _row(binding: syntax.Binding, item: Value) -> Row:
             labels=(Label(binding.names[0].span, "the names are bound here"),),
         )
     return item.items
+
+
+def _as_list(value: Value) -> str:
+    """Return the help for a value that is swept and no list."""
+    if isinstance(value, Applied) and value.name in STEPS:
+        return "whole numbers are `1..5`, values in equal steps `(1..5) * 10ms`"
+    text = value.span.text
+    if isinstance(value, TupleValue):
+        listed = f"[{', '.join(item.span.text for item in value.items)}]"
+        return f"write `{listed}` for several values, `[{text}]` for a single one"
+    return f"write `[{text}]` for a single value"

@@ -230,7 +230,7 @@ def _load(metric: MetricEntry, node: syntax.Expr | None, facts: Facts, at: Span)
             fail("unknown-argument", f"`{metric.name}` has no value for each load", node.span)
         return 0
     if node is None:
-        if facts.loads == 1:
+        if facts.loads <= 1:  # without one the metric has no value, which is reported as such
             return 1
         fail(
             "missing-argument",

@@ -453,11 +453,13 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
     if isinstance(node, syntax.Within):
         if isinstance(node.right, syntax.Interval):
             return node.left, "in", node.right
+        ends = node.right.items if isinstance(node.right, syntax.ListOf) else ()
+        written = [end.span.one_line for end in ends] if len(ends) == 2 else ["1.8", "2.2"]
         fail(
             "claim-form",
             "a claim compares with a range here",
             node.right.span,
-            help="for example `in 1.8..2.2`",
+            help=f"{'write' if ends else 'for example'} `in {'..'.join(written)}`",
         )
     if isinstance(node, syntax.Logic):
         fail(

@@ -81,6 +81,27 @@ HOMES = {
 and begins a statement where a time follows.
 """
 
+FORMS = {
+    "LET": "let slow = 1Mbit/s",
+    "METRIC": "metric power = goodput(a) / rtt(a)",
+    "SERVICE": "service film { cca = cubic  workload = file(1MB) }",
+    "TEMPLATE": "template base { ... }",
+    "EXPERIMENT": "experiment e { ... }",
+    "FLOW": "flow a { cca = cubic  workload = file(1MB) }",
+    "SWEEP": "sweep { n = [1, 2] }",
+    "EXCLUDE": "exclude n == 1",
+    "PRECISION": "precision { goodput = 5% }",
+    "HOSTS": "hosts { ecn = on }",
+    "REPORT": "report { cdf(rtt) }",
+    "CLAIM": 'claim "short waits" { holds = median(rtt.p95(a)) < 60ms }',
+    "NODE": "node server, client",
+    "ROUTER": "router left, right",
+    "LINK": "link left -- right { rate = 1Mbit/s }",
+    "AT": "at 10s { rate = 5Mbit/s }",
+    "EVERY": "every 15s from 12s { loss = 1% }",
+}
+"""An example of each of them."""
+
 _NODE = "a host is a `node`, and what forwards is a `router`: `node a, b`, `router r`"
 _FIGURES = "figures are a block: `report { line(goodput, x: time)  cdf(rtt) }`"
 _PAGE = (
@@ -109,7 +130,7 @@ _CYCLE = re.compile(r"\b(every\b[^{}]*?)\s*\{\s*(?:down|up)\Z")
 """The pattern that repeats, up to a word that is no setting."""
 
 MISSHAPEN = {
-    re.compile(shape + r"\Z"): advice
+    re.compile(rf"(?:{shape})\Z"): advice
     for shape, advice in (
         (r"\blink\s+[\w\[\]]+\s*(?:-|<-\s*>)", "both ways is `a -- b`, one way `a -> b`"),
         (
@@ -125,6 +146,8 @@ MISSHAPEN = {
         (r"[:=(,\[]\s*\.", "a number has a digit before its point: `0.5s`"),
         (r"(?<!\.)\b[a-z]\w*\.\d+", "a percentile of a metric is `rtt.p99`"),
         (r"\.\.\s*\S+\s*\.\.", "a range has two ends: `1..4`"),
+        (r"[=(,\[]\s*\d+\s*:|\.\.\s*\.", "a range is written `1..4`"),
+        (r"\*\s*\*", "a power is a product: `n * n`"),
         (r"\bstep\s+\S+", "values in equal steps are a range times the step: `(1..5) * 10ms`"),
         (r"(?:\A|\n)[ \t]*/|/[/*]", "a comment begins with `#`"),
         (
@@ -156,7 +179,15 @@ _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%
 _LOOPED_FLOW = re.compile(r"\s*flow\s+([A-Za-z_]\w*(?:\[[^\]\n]*\])?)\s+((?:for|when)\b[^={}]*)$")
 """A flow with loops or a condition, up to an `=`."""
 
+_COMPARISON = re.compile(r"[=!]=|[<>]|\bin\b")
+"""A sign or a word of a condition that is whole."""
+
 _SERVICE = re.compile(r"=\s*([A-Za-z_]\w*)")
+
+_CHAIN = re.compile(
+    r"=\s*([\w.%/]+)\s*<=?\s*((?:[^<>={}]|==)+?)\s*<=?\s*([\w.%/]+)(?=\s*(?:\Z|[}\n]|\w))"
+)
+"""A value between two others, as mathematics has it."""
 
 Mistake = tuple[Diagnostic, bool]
 """What is wrong, and whether dropping or replacing the token repairs the text."""
@@ -299,8 +330,17 @@ def _spaced_unit(at: Unexpected) -> Mistake | None:
 
 
 def _wrong_sign(at: Unexpected) -> Mistake | None:
-    """Describe `:` for `=`, `=` for `:`, and `==` for `=`."""
+    """Describe `:` for `=` or for nothing, `=` for `:`, and `==` for `=`."""
     token, span = at.token, at.span
+    keyword = "" if at.before is None else at.before.upper()
+    if token.type == "_COLON" and keyword in HOMES:
+        return Diagnostic(
+            "syntax",
+            f"no `:` follows `{at.before}`",
+            span,
+            note="delete this",
+            help=f"for example `{FORMS[keyword]}`",
+        ), False
     if token.type == "_COLON" and "_EQUALS" in at.accepts:
         return Diagnostic(
             "syntax",
@@ -367,7 +407,9 @@ def _wrong_equals(at: Unexpected) -> Mistake | None:
         return None
     source, start = at.source, at.start
     begin, _ = at.borders.statement(start)
-    if flow := _LOOPED_FLOW.match(source.text, begin, start):
+    flow = _LOOPED_FLOW.match(source.text, begin, start)
+    condition = flow[2].rpartition("when")[2] if flow else ""
+    if flow and ("when" not in flow[2] or _COMPARISON.search(condition)):
         service = _SERVICE.match(source.text, start)
         name = service[1] if service else "SERVICE"
         return Diagnostic(
@@ -389,9 +431,9 @@ def _wrong_equals(at: Unexpected) -> Mistake | None:
 
 
 RULES: tuple[Callable[[Unexpected], Mistake | None], ...] = (
+    _wrong_sign,
     _out_of_place,
     _spaced_unit,
-    _wrong_sign,
     _wrong_comma,
     _wrong_equals,
 )
@@ -417,6 +459,8 @@ def _call(at: Unexpected) -> str | None:
 
 def _setting(at: Unexpected) -> str | None:
     kind, opened = at.token.type, at.opened
+    if kind == "COMPARE" and (chain := _CHAIN.search(f"{at.read} {at.rest_of_line}")):
+        return f"between two values is a range: `{chain[2]} in {chain[1]}..{chain[3]}`"
     if opened and re.search(r'\bclaim\s+"[^"\n]*"\s*\Z', at.source.text[: opened.start]):
         return "a claim says what holds: `holds = median(goodput(a)) > 1Mbit/s`"
     if kind == "_LBRACE" and at.accepts == {"_EQUALS"}:
@@ -459,6 +503,12 @@ def _order(at: Unexpected) -> str | None:
         return 'a claim begins with what it states: `claim "BBR takes more than CUBIC" { ... }`'
     if before.endswith("sweep") and "_LBRACE" in at.accepts:
         return f"a sweep is a block: `sweep {{ {at.rest_of_line} }}`"
+    if at.token in ("if", "where") and "WHEN" in at.accepts:
+        return "a condition begins with `when`: `flow f when n > 0 { ... }`"
+    if at.token == "in" and "FOR" in at.accepts:
+        return "a loop begins with `for`: `flow f[i] for i in 1..3 { ... }`"
+    if at.token.type == "FOR" and at.opened and at.opened.text == "[":
+        return "a list times a value multiplies each item: `(1..3) * 10ms`"
     if at.token.type == "WHEN":
         return "a condition stands before the block: `flow f when n > 0 { ... }`"
     if at.token.type == "FOR":

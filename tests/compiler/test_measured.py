@@ -54,6 +54,7 @@ bulk      | marks                     | marks    | no flow asks for ECN, so `mar
 ecn       | marks                     |          |
 bbr       | state                     | state    | no flow has a CCA over QUIC, or `bbr` on your own kernel, so `state` has no values
 bulk file | share(a)                  |          |
+bulk two  | convergence_time(a)       | convergence_time(a) | no flow among `a` competes with another one of them, so `convergence_time` has no values
 bulk      | share(a)                  | share(a) | no flow competes with another flow, so `share` is 1
 bulk file | fct(a)                    | fct(a)   | no flow among `a` moves a file or answers requests, so `fct` has no values
 swept     | fct                       |          |

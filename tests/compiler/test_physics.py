@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from specs import only_cell_of
+from specs import compilation_of, only_cell_of
 
 from fairc.cell.links import bucket_bytes
 from fairc.compiler.passes.delay_nodes import netem_of, netem_packets
@@ -377,3 +377,22 @@ def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
     ramp = Event(9 * S, late.span, ramp_ns=S, rate=faster)
     assert "is not over" in made(ramp)["late-change"].message
     assert "late-change" not in made(replace(ramp, ramp_ns=S - 1))
+
+
+@pytest.mark.parametrize(("far", "note"), [("0", ""), ("1", "in 2 of 4 configurations: ")])
+def test_a_warning_counts_all_configurations_that_share_a_network(far: str, note: str) -> None:
+    """CCAs do not change the network's part, which is computed once for all of them."""
+    text = f"""fexp 1
+experiment e {{
+  sweep {{ near = [5ms, 10ms]  cca = [cubic, reno]  far = [{far}] }}
+  topology = dumbbell(rate: 8Mbit/s, rtt: 50ms, queue: fifo(1bdp))
+  flow a {{ cca = cca  workload = file(1MB)  rtt = near }}
+  flow b {{ cca = cca  workload = file(1MB)  rtt = 5ms * far }}
+  measure = [goodput]
+}}
+"""
+    compilation = compilation_of(text)
+    list(compilation.cells())
+    (warning,) = [d for d in compilation.diagnostics if d.code == "unequal-rtts"]
+    assert warning.notes[0].startswith(note)
+    assert ("configurations" in warning.notes[0]) == bool(note)

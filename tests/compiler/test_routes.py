@@ -243,3 +243,18 @@ experiment e {
 """
     (cell,) = compilation_of(text).cells()
     assert len(cell.flows) == 8
+
+
+def test_hosts_of_a_preset_that_no_flow_uses_are_no_mistake() -> None:
+    """A chain has hosts for the cross traffic of each hop."""
+    compilation = compilation_of(
+        """fexp 1
+experiment e {
+  topology = chain(hops: 3)
+  flow a { cca = cubic  workload = file(1MB) }
+  measure = [goodput]
+}
+"""
+    )
+    list(compilation.cells())
+    assert [d.code for d in compilation.diagnostics] == []

@@ -6,6 +6,7 @@ import pytest
 from specs import compilation_of, only_cell_of
 
 from fairc.dsl import Source, load
+from fairc.dsl.text.mistakes import REACH
 
 TOPOLOGY = "bottleneck(rate: 1Mbit/s, rtt: 50ms)"
 WORKLOAD = "file(1MB)"
@@ -161,6 +162,31 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         (of(more="metric gap = a.goodput"), "unknown-metric", "write `goodput(a)`"),
         (of(more='claim "c" { holds = p95(rtt(a)) < 1s }'), "unknown-statistic", "`percentile("),
         (of(more='claim "c" { holds = goodput > 1Mbit/s }'), "wrong-type", "`median(goodput)`"),
+        (of(more="flow: b { cca: cubic }"), "syntax", "delete this for example `flow a {"),
+        (of(more="sweep: { n: [1, 2] }"), "syntax", "`sweep { n = [1, 2] }`"),
+        (of(more="flow b when n = 1 { cca = cubic }"), "syntax", "`==` instead of this"),
+        (of(more="flow b if n == 1 { cca = cubic }"), "syntax", "begins with `when`"),
+        (of(more="flow b[i] in 1..3 { cca = cubic }"), "syntax", "begins with `for`"),
+        (of(more="let x = [i * 1ms for i in 1..3]"), "syntax", "`(1..3) * 10ms`"),
+        (of(more="sweep { n = 1:5 }"), "syntax", "written `1..4`"),
+        (of(more="sweep { n = 1...5 }"), "syntax", "written `1..4`"),
+        (of(more="let x = 2 ** 5"), "syntax", "`n * n`"),
+        (of(more="sweep { n = range(1, 5) }"), "wrong-type", "`(1..5) * 10ms`"),
+        (of(more="sweep { n = (1, 5) }"), "wrong-type", "write `[1, 5]` for several values"),
+        (
+            of(more='claim "c" { holds = 1Mbit/s < median(goodput(a)) <= 5Mbit/s }'),
+            "syntax",
+            "`median(goodput(a)) in 1Mbit/s..5Mbit/s`",
+        ),
+        (
+            of(more='claim "c" { holds = median(goodput(a)) in [1Mbit/s, 5Mbit/s] }'),
+            "claim-form",
+            "write `in 1Mbit/s..5Mbit/s`",
+        ),
+        (of(workload="file(10Mb)"), "unknown-unit", "sizes are in bytes: `1250kB`"),
+        (of("bottleneck(rate: 1Mbit/s, rtt: 1min30s)"), "unknown-unit", "`1min + 30s`"),
+        (of(more="rates = [1Mbit/s, 2Mbit/s]"), "unknown-key", "`let rates = ...`"),
+        (of(more='name = "a test"'), "unknown-key", "`title`"),
     ],
 )
 def test_the_help_shows_the_right_line(experiment: str, code: str, line: str) -> None:
@@ -251,6 +277,20 @@ def test_a_service_stands_before_the_loops_of_a_flow(written: str, advice: str) 
     first = next(iter(found))
     assert (first.code, first.help) == ("syntax", advice)
     assert first.span is not None and first.span.text == "= film"
+
+
+def test_a_slash_further_up_is_no_comment() -> None:
+    """What is looked at before a token begins anywhere, also with the slash of a unit."""
+    flow = "flow b[i] where 1 > 0 { cca = cubic }"
+    read = of(more=flow).partition(" 1 > 0")[0].partition("/s")[2]
+    padding = "x" * (REACH - len(f"/s{read}# \n"))
+    (found,) = helps(of(more=f"# {padding}\n{flow}"))
+    assert "begins with `when`" in found[1]
+
+
+def test_a_text_for_a_number_is_not_said_to_need_no_quotes() -> None:
+    ((code, said),) = helps(of(more='seed = "abc"'))
+    assert code == "wrong-dimension" and "quotes" not in said
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,15 @@ def test_metrics_that_run_are_those_that_are_computed() -> None:
         ("xyz", ["cubic", "bbr"], None),
         ("", ["cubic"], None),
         ("CUBIC", ["cubic"], "cubic"),
+        ("jane", ["jain", "json", "share"], "jain"),
+        ("jane", ["jain", "jaen"], "jaen"),
+        ("time", ["item", "rate"], None),
+        ("rule", ["rate"], None),
+        ("lost", ["loss", "slot"], "loss"),
+        ("cwnd_mean", ["cwnd", "rtt"], "cwnd"),
+        ("tcp_bbr", ["bbr", "cubic"], "bbr"),
+        ("mean_queue_delay", ["delay", "queue_delay"], "queue_delay"),
+        ("mean_size", ["a", "e", "resize"], None),
     ],
 )
 def test_suggestions(word: str, choices: list[str], expected: str | None) -> None:

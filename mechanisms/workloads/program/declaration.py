@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -40,6 +40,8 @@ ARCHITECTURES = {3: "32-bit x86", 40: "32-bit ARM", 183: "64-bit ARM", 243: "RIS
 """e_machine of an ELF file (elf.h)."""
 
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*")
+_INTERPRETER = re.compile(r"python[\d.]*|sh|bash|perl|node|ruby")
+_SCRIPT = re.compile(r"(?!\.\.?/)[\w.-]+(?:/[\w.-]+)*\.(?:py|sh|pl|js|rb)")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -136,10 +138,12 @@ def _build(use: Use[WorkloadEntry]) -> Program:
     gather, files = Gather(), dict[str, ProgramFile]()
     commands = {parameter.name: use[parameter] for parameter in (SERVER, CLIENT)}
     for command in commands.values():
+        with gather.attempt():
+            _check_script(command)
         for number, word in enumerate(command):
             with gather.attempt():
                 _check_braces(word)
-            if word.value.startswith(HERE):
+            if word.value.startswith(HERE) or (not number and word.value.startswith("../")):
                 with gather.attempt():
                     _attach(word, files, is_program=not number)
     for name in use.given(FILES) or ():
@@ -167,6 +171,22 @@ def _build(use: Use[WorkloadEntry]) -> Program:
         client_image=images.get(CLIENT_IMAGE.name),
     )
     return Program(plan)
+
+
+def _check_script(command: Sequence[Text]) -> None:
+    """Refuse an interpreter with a script in the folder in which programs start, which is empty.
+    Raises CompileError.
+    """
+    if not _INTERPRETER.fullmatch(command[0].value.rpartition("/")[2]):
+        return
+    script = next((word for word in command[1:] if not word.value.startswith("-")), None)
+    if script is not None and _SCRIPT.fullmatch(script.value):
+        fail(
+            "bad-program",
+            f"there is no `{script.value}` where programs start: their folder is empty",
+            script.span,
+            help=f"a file next to the experiment is `{HERE}{script.value}`",
+        )
 
 
 def _check_braces(word: Text) -> None:
