@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, warning
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
@@ -134,7 +134,7 @@ def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnos
 
 
 def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
-    return Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
+    return warning(code, message, span, help=help)
 
 
 def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
