@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pytest
+from waiting import completed
 
 from fairc.cli.commands import fairc as group
 from fairc.cli.options import Command
@@ -38,9 +39,7 @@ print(*sorted(sys.modules.keys() - before), sep="\\n", file=sys.stderr)
 
 
 def test_help_imports_the_command_line_and_click_alone() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS_OF_HELP], capture_output=True, text=True, check=True
-    )
+    done = completed([sys.executable, "-c", IMPORTS_OF_HELP], check=True)
     for name in group.commands:
         assert f"Usage: fairc {name} " in done.stdout
     names = done.stderr.split()

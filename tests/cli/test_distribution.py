@@ -30,6 +30,7 @@ from typing import Any
 
 import pytest
 from setuptools import find_packages  # type: ignore[import-untyped]
+from waiting import completed
 
 from fairc.cli import console
 from fairc.compiler.binary import NAME, find_endpoints
@@ -118,7 +119,7 @@ def test_a_wheel_is_whole_and_depends_on_its_content_alone(
     assert (target / "some/program").stat().st_mode & stat.S_IXUSR
     other = wheel.with_name(wheel.name.replace("x86_64", "aarch64"))
     wheel.rename(other)
-    refused = subprocess.run([*install, str(other)], check=False, capture_output=True, text=True)
+    refused = completed([*install, str(other)])
     assert "is not a supported wheel on this platform" in refused.stderr
 
 
@@ -217,11 +218,8 @@ def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
 
 def test_the_endpoints_need_no_library_of_the_host() -> None:
     """They run on any x86-64 Linux, as the wheel's name says."""
-    headers = subprocess.run(
-        ["readelf", "--program-headers", "--dynamic", str(find_endpoints())],
-        check=True,
-        capture_output=True,
-        text=True,
+    headers = completed(
+        ["readelf", "--program-headers", "--dynamic", str(find_endpoints())], check=True
     ).stdout
     assert "INTERP" not in headers and "NEEDED" not in headers
 
@@ -315,13 +313,7 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
 def test_a_clone_without_dpkg_names_what_is_missing(tmp_path: Path) -> None:
     for name in ("id", "sed", "sh"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
-    done = subprocess.run(
-        ["sh", str(ROOT / "scripts/setup"), "machine"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = completed(["sh", str(ROOT / "scripts/setup"), "machine"], env={"PATH": str(tmp_path)})
     assert done.returncode == 3
     assert "not here: apt bubblewrap cpio genext2fs git mmdebstrap uidmap python3" in done.stderr
     assert "install the wheels that `make wheels` writes on Debian" in done.stderr
@@ -434,9 +426,7 @@ for module in sorted(modules):
 def import_with(distributions: set[str], modules: set[str]) -> str:
     """Import commands where only some distributions are installed; return what fails."""
     lists = (" ".join(distributions), " ".join(modules))
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTING, *lists], capture_output=True, text=True, check=False
-    )
+    done = completed([sys.executable, "-c", IMPORTING, *lists])
     return done.stderr
 
 
@@ -460,7 +450,7 @@ def test_every_file_of_a_package_is_in_the_wheel() -> None:
     named = settings["options.package_data"]
     folders = ("cell", "compiler", "dsl", "fairc", "mechanisms", "runtime", "words")
     command = ["git", "ls-files", *folders]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = completed(command, cwd=ROOT, check=True).stdout
     left_out = []
     for name in listed.splitlines():
         path = Path(name) if name.startswith("fairc/") else Path("fairc", name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -21,6 +20,7 @@ import click
 import duckdb
 import hostile
 import pytest
+from waiting import completed
 
 from fairc.cli import completion
 from fairc.dsl.core.cache import cache_directory
@@ -279,14 +279,7 @@ def test_settings_of_matplotlib_in_a_folder_are_not_read(tmp_path: Path) -> None
     """matplotlib looks for `matplotlibrc` where it is imported, and would wait for a pipe."""
     os.mkfifo(tmp_path / "matplotlibrc")
     code = "import os, fairc.runtime.report.build; print(os.getcwd())"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = completed([sys.executable, "-P", "-c", code], cwd=tmp_path, timeout=120, check=True)
     assert done.stdout.strip() == str(tmp_path)
 
 
