@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile
+from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
 
 
@@ -38,6 +40,14 @@ def only_cell_of(text: str, name: str = "e.fexp") -> Cell:
     """Compile a spec of a single cell."""
     (cell,) = compilation_of(text, name).cells()
     return cell
+
+
+def compile_spec(source: dsl.Source | Path) -> Compilation:
+    """Compile a spec, or a file with one, that may be wrong. Raises CompileError."""
+    experiment, found = dsl.load(dsl.read(source) if isinstance(source, Path) else source)
+    if experiment is None:
+        raise CompileError(found)
+    return compile(experiment)
 
 
 def dumbbell(pairs: int, processing: str = "uniform(0us, 10us)") -> str:
