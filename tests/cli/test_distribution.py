@@ -288,8 +288,7 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     )
     monkeypatch.setattr(source_offer, "ARCHIVE", "http://127.0.0.1:9")  # nobody is there
     folder = tmp_path / "out"
-    refused = fairc("image", "source", str(folder))
-    assert refused.status == 3
+    refused = fairc("image", "source", str(folder)).require(3)
     assert "the source of iproute2 1 cannot be fetched" in refused.err
     assert "404" in refused.err and "the source of glibc" not in refused.err
     assert "http://127.0.0.1:9 does not answer: " in refused.err
@@ -297,16 +296,14 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     there = {path.name for path in (folder / "packages").iterdir()}
     assert there == {"glibc_2.dsc", "glibc_2.tar.xz"}
     other = mirror("other", {"glibc_2.dsc"})
-    done = fairc("image", "source", str(folder), "--mirror", other)
-    assert done.status == 0, done.err
+    done = fairc("image", "source", str(folder), "--mirror", other).require(0)
     assert "the sources of Linux 7 and 2 packages" in done.out
     assert (folder / "packages/iproute2_1.tar.xz").read_bytes() == b"the source of iproute2"
     assert (folder / "kernel" / source.TARBALL).read_bytes() == b"source"
     (folder / "mine").touch()
     assert "has other files" in fairc("image", "source", str(folder)).err
     monkeypatch.setattr(source_offer, "ARCHIVE", other)
-    done = fairc("image", "source", str(tmp_path / "again"))
-    assert done.status == 0, done.err
+    done = fairc("image", "source", str(tmp_path / "again")).require(0)
     assert len([*(tmp_path / "again/packages").iterdir()]) == 4
 
 
@@ -348,16 +345,14 @@ def test_a_demo_runs_once_and_keeps_what_a_user_changed(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fairc.cli.run.requested_engine", lambda engine: "fake")
-    first = fairc("demo")
-    assert first.status == 0, first.err
+    first = fairc("demo").require(0)
     page = Path("fairc-demo/run/report.html")
     assert f"report: {page}" in first.out and page.is_file()
     assert "6 cells to run" in first.err
     assert "6 cells to run" not in fairc("demo").err
     spec = Path("fairc-demo/quickstart.fexp")
     spec.write_text(spec.read_text().replace("10MB", "1MB"))
-    changed = fairc("demo")
-    assert changed.status == 2
+    changed = fairc("demo").require(2)
     assert f"`fairc run {spec}` runs yours" in changed.err
     assert "1MB" in spec.read_text()
 
@@ -401,8 +396,7 @@ def test_a_library_of_the_system_that_is_missing_is_named(
         raise ImportError("libx.so.1: cannot open shared object file: No such file or directory")
 
     monkeypatch.setattr(FakeEngine, "prepare", prepare)
-    called = fairc("run", "tiny.fexp")
-    assert called.status == 3
+    called = fairc("run", "tiny.fexp").require(3)
     assert "cannot be loaded: libx.so.1" in called.err
 
 

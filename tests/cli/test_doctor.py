@@ -25,8 +25,7 @@ Fairc = Callable[..., Any]  # conftest.py
 def test_no_engine_can_run(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Finding("QEMU", False, "", "apt-get install qemu")
     monkeypatch.setattr(doctor, "EXAMINATIONS", {"vm": lambda: iter([missing])})
-    called = fairc("doctor")
-    assert called.status == 3
+    called = fairc("doctor").require(3)
     assert "vm: not ready" in called.out
     assert "to do: apt-get install qemu" in called.out
 
@@ -35,8 +34,7 @@ def test_one_engine_is_enough(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> 
     missing, optional = Finding("root", False, remedy="sudo"), Finding("bbr", False, needed=False)
     examinations = {"vm": lambda: iter([optional]), "mininet": lambda: iter([missing])}
     monkeypatch.setattr(doctor, "EXAMINATIONS", examinations)
-    called = fairc("doctor")
-    assert called.status == 0
+    called = fairc("doctor").require(0)
     assert "vm: ready" in called.out
     assert "mininet: not ready" in called.out
 

@@ -124,8 +124,7 @@ def test_cells_that_a_run_cannot_have(
     why = "not a regular file" if kind == "a pipe" else "a line of it is too large"
     for command in (("methods",), ("report",), ("run", "-o", "again"), ("cell", "--index", "0")):
         name, *options = command
-        called = ran(name, "results/tiny", *options)
-        assert called.status == 2, called.err
+        called = ran(name, "results/tiny", *options).require(2)
         assert "cells.jsonl cannot be read" in called.err and why in called.err
     assert not Path("again/cells.jsonl").exists()
 
@@ -224,8 +223,7 @@ def test_nothing_is_written_through_a_link_in_a_run_directory(
         theirs.write_text("mine")
         place.unlink(missing_ok=True)
     place.symlink_to(theirs)
-    called = ran(command, "results/tiny")
-    assert called.status == 2
+    called = ran(command, "results/tiny").require(2)
     assert "is a link" in called.err
     files = [theirs / "mine"] if theirs.is_dir() else [theirs]
     assert [path.read_text() for path in files] == ["mine"]
@@ -241,8 +239,7 @@ def test_no_result_of_a_cell_is_written_through_a_link(fairc: Fairc, tmp_path: P
     for place in (of_cell, Path("plan/results")):
         shutil.rmtree(place)
         place.symlink_to(tmp_path / "canary")
-        called = fairc("cell", "plan", "--index", "0")
-        assert called.status == 2
+        called = fairc("cell", "plan", "--index", "0").require(2)
         assert "is a link" in called.err
         assert [path.name for path in (tmp_path / "canary").iterdir()] == ["mine"]
         place.unlink()
@@ -411,8 +408,7 @@ def test_a_pipe_in_place_of_a_table(
     os.mkfifo(path)
     if not recorded:
         Path("results/tiny/files.json").unlink()
-    called = ran("table", "results/tiny", "goodput")
-    assert called.status == 2
+    called = ran("table", "results/tiny", "goodput").require(2)
     assert f"{path} is not a file that fairc wrote" in called.err
     path.unlink()
     assert ran("report", "results/tiny").status == 0
