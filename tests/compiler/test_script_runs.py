@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from emitted_programs import READ_BACK, told
+from kept_cells import run_alone
 from netns import hold, inside
 from waiting import completed, ended, eventually
 
@@ -264,11 +265,8 @@ def test_the_engine_runs_the_very_file_of_a_plan(script: Path, tmp_path: Path) -
     engine = MininetEngine()
     engine.programs = unchanged(plan)
     assert engine.programs[cell.id] == (script.name, script.read_bytes())
-    engine.prepare()
     (tmp_path / "engine").mkdir()
-    result = engine.run(cell, tmp_path / "engine")
-    engine.close()
-    assert result.error == "", result.console
+    result = run_alone(engine, cell, tmp_path / "engine")
     assert (tmp_path / "engine" / script.name).read_bytes() == script.read_bytes()
     hand = tmp_path / "hand"
     command = [PYTHON, str(script), str(hand), "--repetition", "2"]
