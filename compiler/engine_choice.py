@@ -21,6 +21,7 @@ from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.features import Feature
+from fairc.dsl.core.problems import fail
 from fairc.mechanisms.links.registry import LINKS
 from fairc.mechanisms.queues.registry import QUEUES
 
@@ -301,17 +302,12 @@ def refuse_target(target: str, engine: str, cell: Cell) -> None:
         if reason.requirement.feature is not IMAGE
     ]
     if against:
-        raise CompileError(
-            [
-                Diagnostic(
-                    code="engine-cannot",
-                    message=f"programs of the target {target} cannot run every cell of this"
-                    " experiment",
-                    notes=tuple(map(str, against)),
-                    help="`fairc run` runs them on an engine that can; `--target json` writes the"
-                    " plan alone",
-                )
-            ]
+        fail(
+            "engine-cannot",
+            f"programs of the target {target} cannot run every cell of this experiment",
+            notes=tuple(map(str, against)),
+            help="`fairc run` runs them on an engine that can; `--target json` writes the plan"
+            " alone",
         )
 
 

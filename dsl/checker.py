@@ -15,7 +15,7 @@ from fairc.words.repetitions import Repeat
 
 from . import model
 from .blocks import Block, misspelt
-from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, warning
 from .core.entries import Parameter
 from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import suggest
@@ -568,7 +568,7 @@ class Checker:
         self.diagnostics.add(Diagnostic(code, message, span, note, labels, help=help))
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
-        self.diagnostics.add(Diagnostic(code, message, span, help=help, severity=Severity.WARNING))
+        self.diagnostics.add(warning(code, message, span, help=help))
 
     def _count(self, block: Block, key: Parameter[Quantity], scope: Scope) -> int:
         value = self._try(block.get, key, scope)

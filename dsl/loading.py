@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .core import plugins
-from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
+from .core.diagnostics import CompileError, Diagnostic, Diagnostics, warning
 from .core.source import Source
 
 if TYPE_CHECKING:
@@ -127,11 +127,10 @@ def _too_many(file: syntax.File) -> Diagnostic:
 
 
 def _failed(plugin: plugins.Plugin) -> Diagnostic:
-    return Diagnostic(
+    return warning(
         "plugin-failed",
         f"the plug-in {plugin} cannot be used",
         None,
         notes=(plugin.why,),
         help="`fairc doctor` lists all plug-ins; fix the package, or uninstall it",
-        severity=Severity.WARNING,
     )

@@ -18,7 +18,7 @@ from fairc.words.routes import hashed
 
 from . import model
 from .blocks import Block, Settings
-from .core.diagnostics import CompileError, Diagnostic, Label, Severity
+from .core.diagnostics import CompileError, Diagnostic, Label, warning
 from .core.entries import bind
 from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import refuse_unknown
@@ -290,13 +290,12 @@ class Builder:
         for flow in self._parts.flows:
             if flow.name.text not in there:
                 why = "its condition never holds" if flow.when else "it has no connections"
-                yield Diagnostic(
+                yield warning(
                     "absent-flow",
                     f"no configuration has the flow `{flow.name.text}`",
                     flow.name.span,
                     note=why,
                     help="leave it out, or change what it depends on",
-                    severity=Severity.WARNING,
                 )
                 there.add(flow.name.text)
 
@@ -428,8 +427,8 @@ class Builder:
             layers = [(topology.body, inner), *changes]
             network = build_network(layers, self._report, has_pairs)
             if scope is None:  # in a preset, an argument that is not used is a mistake
-                for warning in inner.without_effect():
-                    self._report(warning)
+                for each in inner.without_effect():
+                    self._report(each)
             return network
 
         return self._inside(value, build)

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from fairc.dsl import model
 from fairc.dsl.core.attachments import Contents, attached
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Either, Entry, Parameter, Use, bind
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Quantities, Texts, Words
 from fairc.dsl.core.problems import fail
@@ -309,16 +309,12 @@ def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
     starts = [0, *(m.end() for m in re.finditer(r"\r\n|[\n\r]", source.text))]
     start = min(starts[min(number, len(starts)) - 1], len(source.text))
     end = start + len(source.line(source.position(start)[0]))
-    raise CompileError(
-        [
-            Diagnostic(
-                "bad-trace",
-                f"line {number} of the trace {what}",
-                Span(source, start, max(end, start)),
-                labels=(Label(name.span, "the trace is used here"),),
-                help="a trace has one time in ms per line, in ascending order",
-            )
-        ]
+    fail(
+        "bad-trace",
+        f"line {number} of the trace {what}",
+        Span(source, start, max(end, start)),
+        labels=(Label(name.span, "the trace is used here"),),
+        help="a trace has one time in ms per line, in ascending order",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.dsl.model.names import called
@@ -71,13 +71,12 @@ class MetricCoverage:
             named = ", ".join(f"`{session}`" for session in request.sessions)
             of = f" among {named}" if named and not need.of_all else ""
             does = (of and need.among) or need.activity
-            yield Diagnostic(
+            yield warning(
                 code="nothing-to-measure",
                 message=f"no flow{of} {does}, so `{request.name}` {need.otherwise}",
                 span=self._places[request.label],
                 help=need.instead
                 or f"leave `{request.name}` out, or add a flow that it can measure",
-                severity=Severity.WARNING,
             )
         said = {request.label for request in self._open}
         lacking: dict[str, dict[str, str]] = {}
@@ -87,7 +86,7 @@ class MetricCoverage:
         for label, reasons in lacking.items():
             names = " and ".join(f"`{value}`" for value in reasons)
             others = ", ".join(f"`{value}`" for value in self._defined[label][:4])
-            yield Diagnostic(
+            yield warning(
                 code="nothing-to-measure",
                 message=f"{names} {'has' if len(reasons) == 1 else 'have'} no value in any"
                 " configuration",
@@ -96,7 +95,6 @@ class MetricCoverage:
                 help=f"leave it out, give it other flows, or ask for {others}"
                 if others
                 else "leave it out, or give it other flows",
-                severity=Severity.WARNING,
             )
 
 

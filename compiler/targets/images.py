@@ -16,7 +16,7 @@ from fairc.cell.certificates import CERTIFICATES
 from fairc.cell.image import SERVER_NAME, WAITED_FOR, variables
 from fairc.compiler.passes.ports import IMAGE_PORT
 from fairc.compiler.plan import Cell, Flow
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.problems import fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,11 @@ def refuse(cell: Cell, target: str) -> None:
     """Raise CompileError for a cell with images, on behalf of a target without containers."""
     for flow in cell.flows:
         if flow.image is not None:
-            raise CompileError(
-                [
-                    Diagnostic(
-                        code="image-needs-containers",
-                        message=f"the target {target} cannot run the image `{flow.image}`"
-                        f" of the flow `{flow.name}`",
-                        help="compile it with `--target containers`",
-                    )
-                ]
+            fail(
+                "image-needs-containers",
+                f"the target {target} cannot run the image `{flow.image}`"
+                f" of the flow `{flow.name}`",
+                help="compile it with `--target containers`",
             )
 
 

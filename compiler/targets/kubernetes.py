@@ -12,7 +12,7 @@ from pathlib import Path
 import fairc
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.problems import fail
 
 from .jobs import DISK_MIB, deal, job_name
 from .rendering import template
@@ -30,14 +30,10 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
     Raises CompileError for an engine that needs privileges.
     """
     if plan.engine in PRIVILEGED:
-        raise CompileError(
-            [
-                Diagnostic(
-                    code="engine-needs-privileges",
-                    message=f"pods have no privileges, which the engine {plan.engine} needs",
-                    help="leave out `--engine`: engines in virtual time need none",
-                )
-            ]
+        fail(
+            "engine-needs-privileges",
+            f"pods have no privileges, which the engine {plan.engine} needs",
+            help="leave out `--engine`: engines in virtual time need none",
         )
     values = {
         "file": plan.file,

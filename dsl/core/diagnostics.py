@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 
 from .source import Span
 
@@ -66,6 +67,10 @@ class Diagnostic:
         names = ", ".join(f"`{name}`" for name in self.experiments)
         inherit = "inherits" if len(self.experiments) == 1 else "inherit"
         return (*self.notes, f"in {names}, which {inherit} this")
+
+
+warning = partial(Diagnostic, severity=Severity.WARNING)
+"""Make a warning; the parameters are those of `Diagnostic`."""
 
 
 class CompileError(Exception):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from .diagnostics import CompileError, Diagnostic, Label, Severity
+from .diagnostics import CompileError, Diagnostic, Label, warning
 from .source import Span
 
 
 def fail(
     code: str,
     message: str,
-    span: Span | None,
+    span: Span | None = None,
     note: str = "",
     *,
     labels: tuple[Label, ...] = (),
@@ -28,13 +28,12 @@ def not_yet(what: str, span: Span, instead: str | None = None) -> Diagnostic:
     A warning, until `runnable` makes it an error; a caller that gets it must not build the
     scenario.
     """
-    return Diagnostic(
+    return warning(
         "not-yet",
         f"{what} cannot run yet",
         span,
         note="understood, but not implemented yet",
         help=instead,
-        severity=Severity.WARNING,
     )
 
 

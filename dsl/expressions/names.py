@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.values import Amended, Applied, ListValue, Symbol, TupleValue, Value
 from fairc.dsl.text import syntax
 
@@ -93,17 +93,17 @@ def unused(
                 if len(binding.names) == 1
                 else "its values change nothing in the cells; as a label, name it in a figure"
             )
-            yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)
+            yield warning("unused-name", what, word.span, help=help)
     named = used_names([*flows, *services], lets)
     for name in (group.name for group in users):
         if name.text not in named:
             what = f"no flow runs on the users `{name.text}`"
             help = f"write `users = {name.text}` in a flow"
-            yield Diagnostic("unused-name", what, name.span, help=help, severity=Severity.WARNING)
+            yield warning("unused-name", what, name.span, help=help)
     bases = [flow.base for flow in flows if flow.base is not None]
     chosen = used_names([*bases, *(b.value for b in bindings)], lets)
     for word in (service.name for service in services):
         if word.text not in chosen:
             what = f"no flow is the service `{word.text}`"
             help = f"write `flow NAME = {word.text}`"
-            yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)
+            yield warning("unused-name", what, word.span, help=help)

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, warning
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
-from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import shown
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.model.requests import Axis
@@ -119,18 +118,18 @@ def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnos
             help="loosen the condition",
         )
     for number in grid.without_effect():
-        yield _warning(
+        yield warning(
             "no-effect",
             "this excludes no cell",
             excludes[number].span,
-            "no value of the sweep makes the condition true",
+            help="no value of the sweep makes the condition true",
         )
     for name, value in grid.unreachable():
-        yield _warning(
+        yield warning(
             "unreachable",
             f"every cell with `{name}` at {shown(value)} is excluded",
             value.span,
-            "leave the value out of the sweep, or loosen an `exclude`",
+            help="leave the value out of the sweep, or loosen an `exclude`",
         )
 
 
@@ -156,19 +155,22 @@ def words_alone(
             for word in sides:
                 called = [v for v in values[name] if v.startswith(f"{word.text}(")]
                 if called and word.text not in (*names, *values, *values[name]):
-                    first = called[0]
-                    yield _warning(
-                        "word-alone",
-                        f"no value of `{name}` is `{word.text}` alone",
-                        word.span,
-                        f"write `{first}`, or sweep the word: `sweep {{ kind = [{word.text}] }}`,"
-                        f" and write `kind{first[len(word.text) :]}` where it is used",
-                        note=f"this is not `{first}`",
-                    )
+                    yield _word_alone(name, word, called[0])
 
 
-def _warning(code: str, message: str, span: Span, help: str, note: str = "") -> Diagnostic:
-    return Diagnostic(code, message, span, note, help=help, severity=Severity.WARNING)
+def _word_alone(name: str, word: syntax.Name, first: str) -> Diagnostic:
+    """Describe a word that is compared with a name whose values have it with arguments; first: one
+    of these.
+    """
+    arguments = first[len(word.text) :]
+    return warning(
+        "word-alone",
+        f"no value of `{name}` is `{word.text}` alone",
+        word.span,
+        note=f"this is not `{first}`",
+        help=f"write `{first}`, or sweep the word: `sweep {{ kind = [{word.text}] }}`,"
+        f" and write `kind{arguments}` where it is used",
+    )
 
 
 def occurring(grid: Grid, most: int) -> Iterator[Bindings]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NoReturn
 
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, warning
 from fairc.dsl.core.entries import Elsewhere, assign
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
@@ -46,13 +46,12 @@ class ArgumentScope(Scope):
         """
         for name, place in self._places.items():
             if name not in self._asked:
-                yield Diagnostic(
+                yield warning(
                     "no-effect",
                     f"`{name}` changes nothing here",
                     place,
                     note="other arguments replace it",
                     help="leave it out, or leave out the arguments that replace it",
-                    severity=Severity.WARNING,
                 )
 
 

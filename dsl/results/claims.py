@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
+from fairc.dsl.core.diagnostics import (
+    CompileError,
+    Diagnostic,
+    Diagnostics,
+    Label,
+    Severity,
+    warning,
+)
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
@@ -218,7 +225,7 @@ class ClaimChecker:
                 advice = f"write `repeat = {needed}` or more"
                 if is_range:
                     advice = f"extend the range to {needed} or more"
-                yield Diagnostic(
+                yield warning(
                     "few-repetitions",
                     f"{have} cannot decide this claim, whatever the results",
                     checked.span,
@@ -230,7 +237,6 @@ class ClaimChecker:
                         ),
                     ),
                     help=f"{advice}, or claim less",
-                    severity=Severity.WARNING,
                 )
 
 

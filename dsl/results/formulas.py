@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NoReturn
 
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, warning
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, NUMBER, PACKETS, SHARE, SI, Dimension
@@ -150,12 +150,11 @@ class Formulas:
         """Yield warnings about metrics that nothing needs; call once all are built."""
         for name, draft in self._read.items():
             if name not in self._used:
-                yield Diagnostic(
+                yield warning(
                     "unused-name",
                     f"the metric `{name}` is not measured",
                     draft.node.name.span,
                     help=f"add `{name}` to `measure`, or leave it out",
-                    severity=Severity.WARNING,
                 )
 
     def _check_name(self, word: syntax.Word) -> None:

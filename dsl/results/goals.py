@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from fairc.dsl.core.diagnostics import Diagnostics, Label, warning
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities, Words
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
@@ -69,9 +69,7 @@ def check_precision(
     if blocks and fixed_by_hand:
         message = f"`repeat = {repeat.most}` is not a range, so nothing ends at a precision"
         help = "a range, such as `--set repeat=8..30`, ends when `precision` says so"
-        found.add(
-            Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)
-        )
+        found.add(warning("precision-ignored", message, at, help=help))
     elif blocks:
         with gather.attempt():
             precision = build_precision(blocks[0], repeat, at, facts)

@@ -169,16 +169,12 @@ def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
     while stack:
         node, depth = stack.pop()
         if depth > NESTING_LIMIT:
-            raise CompileError(
-                [
-                    Diagnostic(
-                        "too-deep",
-                        f"values are nested more than {NESTING_LIMIT} levels deep",
-                        Span(source, start_of(node), start_of(node) + 1),
-                        note="this is one level too many",
-                        help="give inner values a name with `let`",
-                    )
-                ]
+            fail(
+                "too-deep",
+                f"values are nested more than {NESTING_LIMIT} levels deep",
+                Span(source, start_of(node), start_of(node) + 1),
+                note="this is one level too many",
+                help="give inner values a name with `let`",
             )
         stack.extend((child, depth + 1) for child in node.children if not isinstance(child, str))
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
@@ -298,12 +298,11 @@ def pacing_stays(stack: model.Stack, own: Settings) -> Diagnostic | None:
     """
     if not _paces(stack) or own.given(keys.PACING) is not False:
         return None
-    return Diagnostic(
+    return warning(
         "pacing-stays",
         f"`{stack.cca}` always paces, even with `pacing = off`",
         own.values[keys.PACING.name].span,
         help=f"leave it out of flows with `{stack.cca}`",
-        severity=Severity.WARNING,
     )
 
 

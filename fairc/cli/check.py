@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from fairc import compiler, dsl
 from fairc.compiler.plan import Cell
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics
+from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+from fairc.dsl.core.problems import fail
 from fairc.dsl.experiment import Experiment
 from fairc.runtime.engines import kind_of
 from fairc.runtime.host import faults
@@ -78,14 +79,10 @@ def refuse_large(cells: Iterable[Cell], engine: str) -> None:
     for cell in cells:
         needs = kind_of(engine).needs(cell)
         if needs is not None and needs.memory_bytes > faults.memory_bytes():
-            raise CompileError(
-                [
-                    Diagnostic(
-                        code="too-little-memory",
-                        message=f"a cell needs {needs}, and this computer has less",
-                        help=needs.remedy,
-                    )
-                ]
+            fail(
+                "too-little-memory",
+                f"a cell needs {needs}, and this computer has less",
+                help=needs.remedy,
             )
 
 

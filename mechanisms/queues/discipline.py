@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 from fairc.cell import queues
 from fairc.cell.frames import FRAME_BYTES, MTU
 from fairc.cell.framing import ETHERNET, Framing
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
 from fairc.dsl.core.registry import Registry
@@ -212,13 +212,12 @@ class Discipline(Entry):
             times = (
                 f"a full frame takes {frame_ns / 1e6:g} ms, the target is {target_ns / 1e6:g} ms"
             )
-            yield Diagnostic(
+            yield warning(
                 code="target-below-packet",
                 message=f"at this rate one packet takes longer than the target of `{self.name}`",
                 span=given.written.span,
                 notes=(f"{times}: the queue can never meet it",),
                 help=self._larger_target(frame_ns),
-                severity=Severity.WARNING,
             )
         yield from self.doubts(given, queue)
 

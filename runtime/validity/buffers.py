@@ -10,7 +10,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.matching import ORDER_NS
 from fairc.runtime.measurement.queues import QueueRecord, disciplines_of
 
-from .finding import Finding, see
+from .finding import Finding, invalid, see
 
 ORDER_S = ORDER_NS * 1e-9
 
@@ -64,20 +64,18 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         classes = _CLASSES if of_class and _has_classes(measurement) else 1
         beyond = sum(each.beyond_packets for each in disciplines) * slack
         if most > limit * classes + slack + before_it + beyond:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{most} {unit} waited at {queue.name}, more than its limit of {limit}: another"
                 " limit was in force, or something else holds packets between the captures in front"
-                f" of and behind the queue; {see('qdisc-after.json')}",
+                f" of and behind the queue; {see('qdisc-after.json')}"
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
         if early.any() and planned.is_drop_tail:
             at = int(np.flatnonzero(early)[np.argmin(after[early])])
             size = after[at] - (met_bytes if unit == "bytes" else met_packets)[at]
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{queue.name} dropped {early.sum()} packets that had room, one of them at"
                 f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit}"
                 " waiting: another limit was in force, or they were dropped before they were"
-                f" queued; {see('qdisc-after.json')}",
+                f" queued; {see('qdisc-after.json')}"
             )

@@ -14,7 +14,7 @@ from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
-from .finding import Finding, or_busy, see
+from .finding import Finding, flagged, invalid, or_busy, see
 
 UNFINISHED_SHARE = 0.01
 """The share of a queue's packets that may wait when the captures end, unflagged."""
@@ -25,26 +25,21 @@ def incomplete(measurement: Measurement) -> Iterator[Finding]:
     read = reading(measurement.cell)
     for name, counts in sorted(measurement.capture_counts.items()):
         if counts is None:
-            yield Finding(
-                "invalid",
-                (
-                    f"capture {name} wrote no counts: it was ended before its time;"
-                    f" {see(f'{name}.err')}"
-                ),
+            yield invalid(
+                f"capture {name} wrote no counts: it was ended before its time;"
+                f" {see(f'{name}.err')}"
             )
         elif counts.dropped:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"capture {name} missed {counts.dropped} packets, so nothing else was checked that"
                 f" captures show: more came than the {read.ring_packets} that it holds between two"
-                f" readings, {read.every_ns / 1e6:.3g} ms apart{or_busy(measurement)}",
+                f" readings, {read.every_ns / 1e6:.3g} ms apart{or_busy(measurement)}"
             )
     for name, cut in sorted(measurement.cut_captures.items()):
         if cut:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"capture {name} ends with {cut} bytes of a truncated packet: it was ended while it"
-                " wrote, or the disk is full",
+                " wrote, or the disk is full"
             )
 
 
@@ -53,23 +48,21 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
     for queue in measurement.seen_queues:
         strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
-            reason = f"{strange.sum()} packets left it without having been captured at its entry:"
-            reason += (
-                " they came by an interface that the plan does not capture, or before the capture"
-                " began"
+            yield invalid(
+                f"{queue.name}: {strange.sum()} packets left it without having been captured at its"
+                " entry: they came by an interface that the plan does not capture, or before the"
+                " capture began"
             )
-            yield Finding("invalid", f"{queue.name}: {reason}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
             measurement.qdiscs_after.get(queue.place, ()),
         )
         missing = int(queue.through.lost.sum())
         if not missing <= counted <= missing + queue.strays:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{queue.name} counted {counted} drops, the captures show {missing}: packets were"
                 f" dropped between the captures but not by the queue, or a capture is incomplete;"
-                f" {see('qdisc-after.json')}",
+                f" {see('qdisc-after.json')}"
             )
 
 
@@ -84,12 +77,11 @@ def unfinished(measurement: Measurement) -> Iterator[Finding]:
         ours &= queue.seconds(queue.entered) < measurement.ended_s
         waiting = int((ours & queue.through.pending).sum())
         if waiting > UNFINISHED_SHARE * ours.sum():
-            yield Finding(
-                "flagged",
+            yield flagged(
                 f"{waiting} of {ours.sum()} packets still waited at {queue.name} when the captures"
                 " ended: their delays are missing, and they are the longest; give the flows a"
                 " `stop` before the end of the cell, so that the queue can drain, or a smaller"
-                " queue",
+                " queue"
             )
 
 
@@ -118,16 +110,14 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())
         if pieces:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the"
-                " path's MTU; make them smaller",
+                " path's MTU; make them smaller"
             )
         if largest > queue.interface.frame_bytes:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"a frame of {largest} bytes reached {queue.name}: its host has not segmented it;"
-                f" {see('system.json')} for the offloads that were turned off",
+                f" {see('system.json')} for the offloads that were turned off"
             )
     if measurement.cell.is_split:  # each part of a split connection has a path of its own
         return
@@ -139,9 +129,8 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         )
         allowed = max(one.queue.interface.mtu for one in flow.passages)
         if flow.plan.mtu + flow.plan.header_bytes < largest <= allowed:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"flow {flow.name} sent frames of {frame_bytes(largest)} bytes: more than its path"
                 " allows, as its host does not know the path's MTU; give the host's own link this"
-                " `mtu`",
+                " `mtu`"
             )

@@ -16,7 +16,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.queues import QueueRecord
 
-from .finding import Finding, see
+from .finding import Finding, flagged, invalid, see
 from .service import RATE_TOLERANCE
 
 DRAINING_S = 1.0
@@ -27,11 +27,10 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
     """Rules 14, 20: without captures, say so; no bottleneck carried more than its rate allows."""
     if measurement.captured:
         return
-    yield Finding(
-        "flagged",
+    yield flagged(
         "no packets were captured: the verdict rests on the queues' counters, pings, samples of the"
         " senders and the endpoints; the service rate, delay and order of packets were not checked"
-        " (`captures = full` in the spec checks them)",
+        " (`captures = full` in the spec checks them)"
     )
     for queue in measurement.queues:
         before = {c.handle: c for c in measurement.qdiscs_before.get(queue.place, ())}
@@ -41,11 +40,10 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
             span_s = np.array([0.0, measurement.ended_s + _draining_s(measurement, queue)])
             most_bits = float(queue.history.capacity_bits(span_s)[0])
             if sent_bits > most_bits * (1 + RATE_TOLERANCE):
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"the bottleneck {queue.name} sent {sent_bits / 8:.0f} bytes, more than the"
                     f" {most_bits / 8:.0f} that its rate allows: its shaper has another rate;"
-                    f" {see('qdisc-after.json')}",
+                    f" {see('qdisc-after.json')}"
                 )
 
 

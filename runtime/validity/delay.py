@@ -19,7 +19,7 @@ from fairc.runtime.measurement.record import Pings
 
 from . import random_delays
 from .expected_losses import tails
-from .finding import Finding, or_busy, see
+from .finding import Finding, invalid, or_busy, see
 from .guest import may_be_busy
 from .random_delays import LEVEL
 
@@ -77,11 +77,10 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
         tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned_s)
         nearest_s = float(np.clip(measured_s, planned_s + least_s, planned_s + most_s))
         if abs(measured_s - nearest_s) > tolerance_s:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"flow {flow.name}: the base RTT is {measured_s * 1e3:.2f} ms,"
                 f" not {nearest_s * 1e3:.2f} ms: a hop has another delay"
-                f" ({see('qdisc-before.json')}){or_busy(measurement)}",
+                f" ({see('qdisc-before.json')}){or_busy(measurement)}"
             )
 
 
@@ -194,11 +193,10 @@ def constant_delay(measurement: Measurement) -> Iterator[Finding]:
         most_s = exact_s + queue.late_s + rounding_s
         wrong = int((np.abs(took_s - delay_s) > most_s).sum())
         if wrong > MOST_DIFFERENT * len(took_s):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"behind {queue.name} {wrong} of {len(took_s)} packets took another time than the"
                 f" {delay_s * 1e3:.6g} ms of the plan, typically {np.median(took_s) * 1e3:.6g} ms:"
-                f" the hop has another delay; {see('qdisc-before.json')}",
+                f" the hop has another delay; {see('qdisc-before.json')}"
             )
 
 
@@ -213,13 +211,12 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         test = random_delays.compare(planned, sent_s, arrived_s, before_s, len(samples))
         tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned.delay_ns * 1e-9)
         if not test.plausible(tolerance_s):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
                 f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
                 f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms:"
                 " the hop has another delay or jitter"
-                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}"
             )
 
 

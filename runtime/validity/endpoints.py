@@ -14,7 +14,7 @@ from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
 
-from .finding import Finding, busy, or_virtual, see, unread
+from .finding import Finding, busy, flagged, invalid, or_virtual, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -42,11 +42,10 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         used, planned = flow.endpoints.ccas, flow.plan.cca
         if used != ({planned} if planned else set()):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"flow {flow.name} used {', '.join(sorted(used)) or 'no CCA'},"
                 f" not {planned or 'none'}: the program, or the kernel, replaced it;"
-                f" {see(f'{flow.plan.name}.server.err')}",
+                f" {see(f'{flow.plan.name}.server.err')}"
             )
 
 
@@ -58,24 +57,22 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
         # A recorded one has status 1 if it was stopped: its output decides.
         if status < 0 or (status != 0 and name not in reports):
             how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-            yield Finding("invalid", f"{name} {how}: {see(f'{name}.err')}")
+            yield invalid(f"{name} {how}: {see(f'{name}.err')}")
     for flow in measurement.flows:
         for side in SIDES:
             if f"{flow.plan.name}.{side}" not in measurement.ending.processes:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"{flow.name}.{side} is not among the processes that ran: the cell ended before"
-                    f" it could start; {see('cell.json')}",
+                    f" it could start; {see('cell.json')}"
                 )
         if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the client of flow {flow.name} did not report how {flow.endpoints.unended} of"
                 f" {flow.plan.connections} connections ended: it failed, or was ended;"
-                f" {see(f'{flow.plan.name}.client.err')}",
+                f" {see(f'{flow.plan.name}.client.err')}"
             )
         for error in flow.endpoints.errors:
-            yield Finding("invalid", error)
+            yield invalid(error)
 
 
 def workloads(measurement: Measurement) -> Iterator[Finding]:
@@ -103,7 +100,7 @@ def remarks(measurement: Measurement) -> Iterator[Finding]:
     """Report what is to be said of programs that did not fail."""
     for flow in measurement.flows:
         for remark in flow.endpoints.reports.get("remark", ()):
-            yield Finding("flagged", str(remark["message"]))
+            yield flagged(str(remark["message"]))
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
@@ -125,9 +122,8 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
                     "the system's limit applied",
                     "raise net.core.wmem_max or rmem_max, or run the cell on `uml`",
                 )
-                yield Finding(
-                    "invalid",
-                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}: {why}",
+                yield invalid(
+                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}: {why}"
                 )
 
 
@@ -136,25 +132,20 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         for sent in flow.endpoints.reports["sent"]:
             if refused := sent.get("refused"):
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"the server of flow {flow.name} could not send {refused} datagrams: its host's"
-                    " own queue was full; raise the rate of its access link, or lower the flow's",
+                    " own queue was full; raise the rate of its access link, or lower the flow's"
                 )
             if sent.get("late_us", 0) * US > LATE_S:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"the server of flow {flow.name} sent a datagram"
-                    f" {sent['late_us'] / 1000:.1f} ms late: {busy(measurement)}",
+                    f" {sent['late_us'] / 1000:.1f} ms late: {busy(measurement)}"
                 )
         for received in flow.endpoints.reports["received"]:
             if overflowed := received.get("overflowed"):
-                yield Finding(
-                    "invalid",
-                    (
-                        f"the client of flow {flow.name} did not read {overflowed} datagrams in"
-                        f" time: {unread(measurement)}"
-                    ),
+                yield invalid(
+                    f"the client of flow {flow.name} did not read {overflowed} datagrams in"
+                    f" time: {unread(measurement)}"
                 )
 
 
@@ -165,10 +156,9 @@ def resets(measurement: Measurement) -> Iterator[Finding]:
     for flow in measurement.flows:
         for end in flow.endpoints.given_up:
             if RESET in end.reason:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"flow {flow.name}, {end}: only a NAT makes a host forget a connection;"
-                    f" {see(f'{flow.plan.name}.server.err')}",
+                    f" {see(f'{flow.plan.name}.server.err')}"
                 )
 
 
@@ -201,11 +191,10 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
             ):
                 share = limited_s / lifetime_s
                 if limit not in meant and share > LIMITED_SHARE:
-                    yield Finding(
-                        "flagged",
+                    yield flagged(
                         f"flow {flow.name}, connection {connection}: limited by {limit}"
                         f" for {share:.1%} of its time, not by congestion control:"
-                        f" {_cause(flow.plan, limit)}",
+                        f" {_cause(flow.plan, limit)}"
                     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from fairc.cell.links import EMULATED_SLACK_NS
@@ -19,6 +20,9 @@ class Finding:
     verdict: Literal["flagged", "invalid"]
     reason: str
 
+
+invalid, flagged = partial(Finding, "invalid"), partial(Finding, "flagged")
+"""Findings by their severity, of a sentence."""
 
 _BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on `uml`"
 _EMULATED = "the emulated processor was too busy: lower the rates, or use `uml`"

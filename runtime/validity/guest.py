@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairc.runtime.measurement import SLOT_S, Measurement
 
-from .finding import Finding, see
+from .finding import Finding, flagged, see
 
 BUSY_SHARE = 0.7
 
@@ -34,12 +34,11 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     share = cpu.share[counted]
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
-        yield Finding("flagged", f"the load of the machine was not recorded: {see('monitor.err')}")
+        yield flagged(f"the load of the machine was not recorded: {see('monitor.err')}")
     elif over and not may_be_busy(measurement):
-        yield Finding(
-            "flagged",
+        yield flagged(
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
-            f" (at most {share.max():.0%}), so its timing may depend on {_advice(measurement)}",
+            f" (at most {share.max():.0%}), so its timing may depend on {_advice(measurement)}"
         )
 
 
@@ -67,4 +66,4 @@ def may_be_busy(measurement: Measurement) -> bool:
 def notes(measurement: Measurement) -> Iterator[Finding]:
     """Rule 12 and others: what the cell's script itself noted (such as an unseeded loss)."""
     for note in measurement.ending.notes:
-        yield Finding("flagged", note)
+        yield flagged(note)

@@ -15,7 +15,7 @@ from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
 from .expected_losses import LossCount, damaging, pooled, steps, unexplained
-from .finding import Finding, see
+from .finding import Finding, invalid, see
 from .marking import ECN
 
 TCP, ICMP = 6, 1
@@ -84,11 +84,10 @@ def chosen_losses(measurement: Measurement) -> Iterator[Finding]:
         which = chosen(measurement, queue)
         arrived = int((which & (queue.behind.found >= 0)).sum())
         if arrived:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{arrived} of {int(which.sum())} packets behind {queue.name} arrived, although"
                 f" its link loses all of their kind: its filter was not in force;"
-                f" {see('cell.json')}",
+                f" {see('cell.json')}"
             )
 
 
@@ -98,12 +97,11 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
     tests = sum(count.is_random for count in counts)
     for count in counts:
         if not count.plausible_among(tests):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
                 f" {unexplained(count.expected)}: a queue behind the"
                 " bottleneck dropped packets, too, or the hop has another probability;"
-                f" {see('qdisc-after.json')}",
+                f" {see('qdisc-after.json')}"
             )
 
 
@@ -130,11 +128,10 @@ def loss_bursts(measurement: Measurement) -> Iterator[Finding]:
     for queue, counts in found:
         for count, where in zip(counts, ("begin after", "end after"), strict=True):
             if not count.plausible_among(2 * len(found)):
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"behind {queue.name} bursts of losses {where} {count.lost} of {count.sent}"
                     f" packets; {unexplained(count.expected)}: the hop has another chain;"
-                    f" {see('qdisc-before.json')}",
+                    f" {see('qdisc-before.json')}"
                 )
 
 
@@ -166,11 +163,10 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
         if interface and any(c.impairment and c.impairment.loss for c in interface.changes):
             continue  # only the captures show what it drops
         if dropped and not (impairment and impairment.loss):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no bottleneck"
                 " of any flow: more came at once than it holds; give its link a `queue`, which is"
-                " then observed, or a higher rate",
+                " then observed, or a higher rate"
             )
         elif dropped and impairment:
             # netem counts a random loss and a full queue alike.
@@ -178,22 +174,20 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
             sent = after[0].sent_packets - sum(c.sent_packets for c in before[:1])
             count = LossCount(_dropped(impairment), sent + dropped, dropped, impairment.bursts)
             if not count.plausible_among(tests):
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
                     f" {unexplained(count.expected)}: more packets were"
                     " in flight than it holds, or it has another probability;"
-                    f" {see('qdisc-after.json')}",
+                    f" {see('qdisc-after.json')}"
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):
         shaped = node_interface.shaper or node_interface.impairment
         if shaped and not (
             place in measurement.qdiscs_before and place in measurement.qdiscs_after
         ):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"there are no counters of the queue at {'/'.join(place)}: it was never"
-                f" set up, or tc failed; {see('cell.json')}",
+                f" set up, or tc failed; {see('cell.json')}"
             )
 
 

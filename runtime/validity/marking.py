@@ -15,7 +15,7 @@ from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.selection import acks_of, packets_of
 
-from .finding import Finding, see
+from .finding import Finding, invalid, see
 
 ECN = 3
 """The two lower bits of the byte; both set: CE, none: not ECN-capable (RFC 3168, section 5)."""
@@ -49,10 +49,9 @@ def marking(measurement: Measurement) -> Iterator[Finding]:
         before, after = queue.left.tos[sent], queue.delivered.tos[queue.behind.found[sent]]
         wrong = int((rewritten(before, measurement.paths.arrival(queue.place)) != after).sum())
         if wrong:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{wrong} of {len(sent)} packets have another DSCP or ECN behind {queue.name} than"
-                f" its link gives them: its filter was not in force; {see('cell.json')}",
+                f" its link gives them: its filter was not in force; {see('cell.json')}"
             )
 
 
@@ -84,10 +83,9 @@ def _come(
         found = queue.left.tos[of(queue.left)] >> 2
         wrong = int((found != expected).sum())
         if wrong:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{wrong} of {len(found)} packets of {flow.name} come to {queue.name} with another"
-                f" code point than {expected}; {see('cell.json')}",
+                f" code point than {expected}; {see('cell.json')}"
             )
 
 

@@ -13,7 +13,7 @@ from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.words.ccas import CCAS_OVER
 
-from .finding import Finding, see
+from .finding import Finding, flagged, invalid, see
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +139,10 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 if event[option.key] not in (option.planned(flow.plan, event), option.after_retry)
             }
             for difference in sorted(wrong):
-                reason = (
+                yield invalid(
                     f"flow {flow.name} has {option.name} of {difference}: a handshake negotiated it"
+                    f" away, or the system overrides it; {see('system.json')}"
                 )
-                reason += f" away, or the system overrides it; {see('system.json')}"
-                yield Finding("invalid", reason)
 
 
 def ecn_without_feedback(measurement: Measurement) -> Iterator[Finding]:
@@ -166,12 +165,11 @@ def ecn_without_feedback(measurement: Measurement) -> Iterator[Finding]:
         echo = [event["ecn"] for event in reports["connected"] if "ecn" in event]
         alone = min(senders - sum(echo), echo.count(False))
         if alone > 0:
-            yield Finding(
-                "flagged",
+            yield flagged(
                 f"{alone} of {len(echo)} connections of flow {flow.name} do not respond to marks:"
                 " their servers send ECN-capable packets, and their clients have no ECN. After two"
                 " losses of a SYN/ACK, Linux from 7.0 on does so; the standard kernel of `uml` does"
-                " not",
+                " not"
             )
 
 
@@ -194,11 +192,10 @@ def least_timeouts(measurement: Measurement) -> Iterator[Finding]:
             least_s = rtt_s + least_ms / 1e3
             most_s = rtt_s + max(2 * rtt_s, least_ms / 1e3) + 2 * TICK_S
             if event["rtt_us"] and not least_s - TICK_S <= rto_s <= most_s:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"flow {flow.name} begins with a retransmission timeout of {1e3 * rto_s:.0f} ms"
                     f" at a round trip of {1e3 * rtt_s:.0f} ms, which is not that of `min_rto ="
-                    f" {least_ms}ms`: the system overrides it; {see('system.json')}",
+                    f" {least_ms}ms`: the system overrides it; {see('system.json')}"
                 )
 
 

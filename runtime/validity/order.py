@@ -14,7 +14,7 @@ from fairc.runtime.measurement import Measurement
 from .buffers import ORDER_S
 from .captures import of_flows
 from .expected_losses import LossCount, unexplained
-from .finding import Finding, or_busy, see
+from .finding import Finding, invalid, or_busy, see
 
 MOST_OVERTAKEN = 1e-3
 """Share of frames that may leave a queue out of order before the cell is invalid. On a virtual
@@ -52,11 +52,11 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         both = np.array([_both(planned) for _, planned in hops])
         if place is None or not both.any():
             if twice:
-                reason = (
-                    f"{twice} packets were delivered but not captured at its exit: the link copies"
+                yield invalid(
+                    f"{queue.name}: {twice} packets were delivered but not captured at its exit:"
+                    " the link copies packets that the plan does not copy, or the capture began"
+                    " late"
                 )
-                reason += " packets that the plan does not copy, or the capture began late"
-                yield Finding("invalid", f"{queue.name}: {reason}")
             continue
         counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
         stages = measurement.histories[place].stage(queue.sent_s[counted])
@@ -64,11 +64,10 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         mean = float(both[stages].mean()) if len(stages) else 0.0
         count = LossCount(mean, int(counted.sum()), twice)
         if not count.plausible_among(len(measurement.queues)):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{twice} of {counted.sum()} packets arrived twice behind {queue.name};"
                 f" {unexplained(mean)}: the hop has another one;"
-                f" {see('qdisc-after.json')}",
+                f" {see('qdisc-after.json')}"
             )
 
 
@@ -102,8 +101,7 @@ def overtaking(measurement: Measurement) -> Iterator[Finding]:
         count = LossCount(most, sent, skipped)
         fits = abs(skipped - expected) <= 1 if counted else count.plausible_among(tests)
         if not varies and not fits:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{skipped} of {sent} packets skipped the delay at {'/'.join(place)};"
-                f" {unexplained(most)}: the hop has another one; {see('qdisc-after.json')}",
+                f" {unexplained(most)}: the hop has another one; {see('qdisc-after.json')}"
             )

@@ -12,7 +12,7 @@ from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.processing import Netem
 
-from .finding import Finding, see
+from .finding import Finding, invalid, see
 
 SIX_DIGITS = 1e-5
 """The share by which a time may differ that tc has written with six digits."""
@@ -27,10 +27,9 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
     found, planned_ns = measurement.processing, measurement.cell.processing_ns
     allowed = (0, PROCESSING_NS) if planned_ns is None else (planned_ns,)
     if found.bound_ns not in allowed:
-        yield Finding(
-            "invalid",
+        yield invalid(
             f"hosts take up to {found.bound_ns / 1e3:g} us per packet,"
-            f" not {allowed[-1] / 1e3:g} us: another version of fairc ran it; run it again",
+            f" not {allowed[-1] / 1e3:g} us: another version of fairc ran it; run it again"
         )
     for node, upper in found.expected:
         delay, name = found.delay_of(node, upper), lower_name(upper)
@@ -38,16 +37,14 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
         if delay is None:
             continue
         if not netems:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"packets of a host are not delayed: no netem at {node}/{name}, as the"
-                f" kernel lacks it or the set-up failed; {see('qdisc-before.json')}",
+                f" kernel lacks it or the set-up failed; {see('qdisc-before.json')}"
             )
         elif differing := _differing(netems[0], delay):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the netem at {node}/{name} has {'; '.join(differing)}: the kernel or tc does not"
-                f" take it as given; {see('qdisc-before.json')}",
+                f" take it as given; {see('qdisc-before.json')}"
             )
 
 
@@ -78,12 +75,9 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
         if shaper.transmitter == "hop":
             onward = measurement.paths.onward(place)
             if onward is None:
-                yield Finding(
-                    "invalid",
-                    (
-                        f"no hop transmits the frames of {node}/{name}: the plan lacks it; compile"
-                        f" the spec again"
-                    ),
+                yield invalid(
+                    f"no hop transmits the frames of {node}/{name}: the plan lacks it; compile"
+                    f" the spec again"
                 )
                 continue
             place = onward
@@ -95,17 +89,15 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
         rate_bps = netems[-1].rate_bps if netems else None
         if rate_bps != _in_bytes(shaper.rate_bps):
             there = "nothing" if rate_bps is None else f"{rate_bps} bit/s"
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{there} transmits the frames of {node}/{name} at {'/'.join(place)}, not a netem"
                 f" of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or the kernel lacks"
-                f" netem; {see('qdisc-before.json')}",
+                f" netem; {see('qdisc-before.json')}"
             )
         elif limit is not None and netems[-1].limit_packets != limit:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets,"
-                f" not {limit}: tc did not take it as given; {see('qdisc-before.json')}",
+                f" not {limit}: tc did not take it as given; {see('qdisc-before.json')}"
             )
 
 
@@ -133,10 +125,9 @@ def delays(measurement: Measurement) -> Iterator[Finding]:
         if there.limit_packets != planned.limit_packets:
             differing.append(f"limit {there.limit_packets}, not {planned.limit_packets}")
         if differing:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the netem at {'/'.join(place)} has {'; '.join(differing)}: the kernel or tc does"
-                f" not take it as given; {see('qdisc-before.json')}",
+                f" not take it as given; {see('qdisc-before.json')}"
             )
 
 

@@ -18,7 +18,7 @@ from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 from fairc.runtime.measurement.record import Passage
 
-from .finding import Finding, busy
+from .finding import Finding, busy, invalid
 
 LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
@@ -79,34 +79,30 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
         )  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
-            reason = f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {busy(measurement)}"
-            yield Finding("invalid", reason)
+            yield invalid(
+                f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {busy(measurement)}"
+            )
         late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
         if late_s > LATE_S:
-            yield Finding(
-                "invalid",
-                f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {busy(measurement)}",
+            yield invalid(
+                f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {busy(measurement)}"
             )
         # A test opens its connections after a handshake of its own.
         opened = {} if shared or flow.plan.workload.measures_itself else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
             late_s = opened_s - flow.plan.starts_ns[connection] * NS
             if late_s > LATE_S:
-                yield Finding(
-                    "invalid",
-                    (
-                        f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
-                        f" late: {busy(measurement)}"
-                    ),
+                yield invalid(
+                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
+                    f" late: {busy(measurement)}"
                 )
         late_s = (
             0.0 if flow.plan.workload.measures_itself else _late_ticks(flow)
         )  # these count from their own start
         if late_s > LATE_S:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late:"
-                f" {busy(measurement)}",
+                f" {busy(measurement)}"
             )
 
 

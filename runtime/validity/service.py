@@ -15,7 +15,7 @@ from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.slots import apportion
 
-from .finding import Finding, busy, or_busy, see
+from .finding import Finding, busy, flagged, invalid, or_busy, see
 from .schedule import LATE_S
 
 RATE_TOLERANCE = 0.01
@@ -31,7 +31,7 @@ def outdated(measurement: Measurement) -> Iterator[Finding]:
     """Rule 3: the cell is not of a version whose links sent a frame in no time."""
     interfaces = measurement.paths.interfaces.values()
     if any(each.shaper and each.shaper.burst_bytes for each in interfaces):
-        yield Finding("flagged", OUTDATED)
+        yield flagged(OUTDATED)
 
 
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
@@ -43,11 +43,10 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
             continue
         nearest_bps = min(max(queue.rate_bps, slowest_bps), fastest_bps)
         if _off(nearest_bps, queue.rate_bps) > RATE_TOLERANCE:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the bottleneck {queue.name} served {nearest_bps:.6g} bit/s while packets waited,"
                 f" not {queue.rate_bps:.6g} bit/s: its shaper has another rate"
-                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}"
             )
 
 
@@ -119,11 +118,10 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             allowed_s += _burst_s(queue, slack_s)
         ahead_s = _ahead(queue) if queue.aggregates is None else 0.0
         if ahead_s > allowed_s and not queue.interface.changes:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the link behind {queue.name} was faster than its rate: it sent"
                 f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has"
-                f" another rate; {see('qdisc-after.json')}",
+                f" another rate; {see('qdisc-after.json')}"
             )
         for flow in measurement.flows:
             passage = flow.at(queue)
@@ -131,11 +129,10 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             deep = shaper is not None and shaper.depth_bytes is not None
             share = 0.0 if passage is None or deep else _share(passage, flow)
             if share > 1 + SHARE_TOLERANCE:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"the flow {flow.name} got {share:.3g} times the rate of {queue.name}: a"
                     f" token bucket passes a burst"
-                    " in no time; leave out `transmit = bucket`, or let the flow last longer",
+                    " in no time; leave out `transmit = bucket`, or let the flow last longer"
                 )
 
 
@@ -149,10 +146,9 @@ def bucket_depths(measurement: Measurement) -> Iterator[Finding]:
             continue
         tick_bytes = shaper.rate_bps * 64e-9 / 8
         if abs(queue.bucket_bytes - shaper.depth_bytes) > 2 + 2 * tick_bytes:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the bucket of {queue.name} holds {queue.bucket_bytes} bytes, not"
-                f" {shaper.depth_bytes}; {see('qdisc-after.json')}",
+                f" {shaper.depth_bytes}; {see('qdisc-after.json')}"
             )
 
 
@@ -194,12 +190,9 @@ def service_schedule(measurement: Measurement) -> Iterator[Finding]:
     for queue in _shaped(measurement):
         idle_s = _late_service(queue)
         if idle_s > LATE_S:
-            yield Finding(
-                "invalid",
-                (
-                    f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long:"
-                    f" {busy(measurement)}"
-                ),
+            yield invalid(
+                f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long:"
+                f" {busy(measurement)}"
             )
 
 
@@ -218,32 +211,28 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
     for place, history in sorted(measurement.histories.items()):
         late_s = max((done.late_s for done, _ in history.done), default=0.0)
         if late_s > LATE_CHANGE_S:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late:"
-                f" {busy(measurement)}",
+                f" {busy(measurement)}"
             )
     for node, done in sorted(measurement.reroutings.items()):
         late_s = max((each.late_s for each in done), default=0.0)
         if late_s > LATE_CHANGE_S:
-            yield Finding(
-                "invalid",
-                f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {busy(measurement)}",
+            yield invalid(
+                f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {busy(measurement)}"
             )
         until_ns = due_s(measurement) / NS
         planned = {at_ns for at_ns in measurement.paths.reroutings_of(node) if at_ns < until_ns}
         if len(done) < len(planned):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the routes of {node} changed {len(done)} times, not {len(planned)}:"
-                f" the program that changes them had ended; {see('cell.json')}",
+                f" the program that changes them had ended; {see('cell.json')}"
             )
     for place, at_s in due(measurement.histories, due_s(measurement)):
-        reason = (
+        yield invalid(
             f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes"
-            f" links"
+            f" links had ended; {see('cell.json')}"
         )
-        yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")
 
 
 def _waited(measurement: Measurement) -> Iterator[Finding]:
@@ -257,17 +246,15 @@ def _waited(measurement: Measurement) -> Iterator[Finding]:
                 continue
             flow, state = change.entering.flow, change.entering.state
             if change.at_ns == never_ns:
-                yield Finding(
-                    "flagged",
+                yield flagged(
                     f"the link at {'/'.join(place)} did not change: its flow {flow} never was in"
-                    f" {state}",
+                    f" {state}"
                 )
             wrong = [done.at_s for done, _ in history.done if done.at_s != change.at_ns * NS]
             if wrong:
-                yield Finding(
-                    "invalid",
+                yield invalid(
                     f"the link at {'/'.join(place)} changed at {wrong[0]:g} s, and not when its"
-                    f" flow {flow} entered {state}: the first run of the cell was another one",
+                    f" flow {flow} entered {state}: the first run of the cell was another one"
                 )
 
 

@@ -13,7 +13,7 @@ from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.selection import acks_of, packets_of
 
-from .finding import Finding, busy, see, unread
+from .finding import Finding, busy, invalid, see, unread
 from .marking import ECN, marked, rewritten
 from .schedule import LATE_S
 
@@ -24,32 +24,26 @@ def tunnels(measurement: Measurement) -> Iterator[Finding]:
     """
     for end in measurement.tunnels:
         if end.missed:
-            reason = f"{end.name} missed {end.missed} packets: {unread(measurement)}"
-            yield Finding("invalid", reason)
+            yield invalid(f"{end.name} missed {end.missed} packets: {unread(measurement)}")
         if end.refused:
-            yield Finding(
-                "invalid", f"{end.name} could not send {end.refused} packets; {see('cell.json')}"
-            )
+            yield invalid(f"{end.name} could not send {end.refused} packets; {see('cell.json')}")
         if end.oversized:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{end.oversized} packets were too large for {end.name}: their host does not know"
-                " the path's MTU; give the host's own link this `mtu`",
+                " the path's MTU; give the host's own link this `mtu`"
             )
         if end.late_s > LATE_S:
-            yield Finding(
-                "invalid",
-                f"a packet waited {end.late_s * 1e3:.3g} ms in {end.name}: {busy(measurement)}",
+            yield invalid(
+                f"a packet waited {end.late_s * 1e3:.3g} ms in {end.name}: {busy(measurement)}"
             )
     if not measurement.cell.tunnels:
         return
     for queue in measurement.seen_queues:
         wrong = int(_wrong(measurement, queue).sum())
         if wrong:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{wrong} of {len(queue.entered)} packets came to {queue.name} in a packet with"
-                f" another DSCP or ECN than the tunnel gives it; {see('cell.json')}",
+                f" another DSCP or ECN than the tunnel gives it; {see('cell.json')}"
             )
 
 

@@ -13,7 +13,7 @@ from fairc.runtime.measurement.checksums import BROKEN
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.selection import acks_of, packets_of
 
-from .finding import Finding
+from .finding import Finding, invalid
 
 _WRONG = "a node has other routes or addresses than the plan"
 _RELIABLE = ("tcp", "quic")
@@ -56,11 +56,10 @@ def ways(measurement: Measurement) -> Iterator[Finding]:
             if queue.place in data and not reverse and _counts_once(measurement, flow):
                 missing = flow.endpoints.progress.total - int(payload[port])
                 if missing > 0:
-                    yield Finding(
-                        "invalid",
+                    yield invalid(
                         f"{missing} of {flow.endpoints.progress.total} bytes that the client of"
                         f" flow {flow.name} got did not pass {queue.name}, which is on its way:"
-                        f" {_WRONG}",
+                        f" {_WRONG}"
                     )
 
 
@@ -68,10 +67,9 @@ def _elsewhere(queue: QueueRecord, flow: FlowRecord, what: str, ours: Bools) -> 
     # Bits that were flipped may have made the port another flow's.
     number = int((ours & (queue.left.damage < BROKEN)).sum())
     if number:
-        yield Finding(
-            "invalid",
+        yield invalid(
             f"{number} packets with {what} of flow {flow.name} left by {queue.name}, which is not"
-            f" on their way: {_WRONG}",
+            f" on their way: {_WRONG}"
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 from fairc import compiler, dsl
 from fairc.compiler.engine_choice import VIRTUAL_TIME
@@ -111,9 +112,8 @@ def test_only_the_virtual_machine_has_half_its_speed() -> None:
 
 
 def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return completed(
         [sys.executable, "-m", "fairc", "calibrate", *arguments],
-        check=False,
         cwd=folder,
         env={
             "FAIRC_ENGINE": "fake",
@@ -121,8 +121,6 @@ def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             "PYTHONPATH": _root(),
             "HOME": str(folder),
         },
-        capture_output=True,
-        text=True,
         timeout=120,
     )
 

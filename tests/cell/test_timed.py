@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 NS = 10**9
 NOW = ("date", "+%s%N")
@@ -25,13 +26,7 @@ def timed(
     test = {"name": "f.client", "command": command, "begin_ns": begin_ns, "stop_ns": stop_ns}
     words = ["--epoch-ns", str(time.time_ns()), json.dumps(test)]
     code = "import sys; from fairc.cell.timed import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return completed([sys.executable, "-c", code, *words], cwd=folder)
 
 
 def test_it_starts_when_it_is_due(tmp_path: Path) -> None:

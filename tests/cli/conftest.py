@@ -41,6 +41,11 @@ class Called:
     out: str
     err: str
 
+    def require(self, status: int) -> Called:
+        """Return this; it must have ended with this status."""
+        assert self.status == status, self.out + self.err
+        return self
+
 
 Fairc = Callable[..., Called]
 
@@ -150,10 +155,9 @@ def plan(
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     monkeypatch.setattr("tempfile.tempdir", None)
     Path("scratch").mkdir()
-    called = fairc(
+    fairc(
         "compile", "tiny.fexp", "-o", "plan", "--target", "slurm", "--target", "kubernetes"
-    )
-    assert called.status == 0
+    ).require(0)
     return fairc
 
 

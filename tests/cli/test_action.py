@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from waiting import completed
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "fairc"
@@ -40,14 +41,7 @@ def run(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
         "SPEC": "tiny.fexp",
         **more,
     }
-    return subprocess.run(
-        [ACTION / "run.sh"],
-        cwd=folder,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    return completed([ACTION / "run.sh"], cwd=folder, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +171,7 @@ def test_it_comments_on_a_pull_request_or_on_the_commit(
         "COMMENT": str(tmp_path / "comment.md"),
         "no_proxy": "127.0.0.1",
     }
-    done = subprocess.run(
-        [sys.executable, ACTION / "comment.py"],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = completed([sys.executable, ACTION / "comment.py"], env=environment)
     thread.join(timeout=60)
     server.server_close()
     assert done.returncode == 0, done.stderr
@@ -207,7 +195,7 @@ def installed(folder: Path, ref: str) -> tuple[subprocess.CompletedProcess[str],
         text += f'[ "$(basename "$0")" = pip ] || {{ {does}; }}\n'
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
-    done = subprocess.run(
+    done = completed(
         [ACTION / "install.sh"],
         env={
             "PATH": f"{tools}:{os.environ['PATH']}",
@@ -216,9 +204,6 @@ def installed(folder: Path, ref: str) -> tuple[subprocess.CompletedProcess[str],
             "REF": ref,
             "REPOSITORY": "someone/fairc",
         },
-        check=False,
-        capture_output=True,
-        text=True,
     )
     return done, calls.read_text().splitlines()
 

@@ -52,8 +52,7 @@ def written(flow: str, folder: Path = Path()) -> Path:
     ],
 )
 def test_without_leave(fairc: Fairc, what: str, engine: str, said: str) -> None:
-    called = fairc("run", written(FLOWS[what]), "--engine", engine)
-    assert called.status == 2
+    called = fairc("run", written(FLOWS[what]), "--engine", engine).require(2)
     assert f"error: {said}" in called.err
     does = "compiles them" if what == "module" else "lets them run"
     assert f"`--allow-{what}` {does}" in called.err
@@ -94,8 +93,7 @@ def test_jobs_without_leave(fairc: Fairc, what: str, said: str, target: str) -> 
 def test_on_an_engine_that_does_not_confine_it(
     fairc: Fairc, what: str, engine: str, said: str
 ) -> None:
-    called = fairc("run", written(FLOWS[what]), "--engine", engine, f"--allow-{what}")
-    assert called.status == 2
+    called = fairc("run", written(FLOWS[what]), "--engine", engine, f"--allow-{what}").require(2)
     assert said in called.err
     assert ("--engine docker --allow-image" in called.err) == (what == "image")
 
@@ -103,8 +101,7 @@ def test_on_an_engine_that_does_not_confine_it(
 def test_an_image_in_a_cell_of_a_cluster(fairc: Fairc) -> None:
     spec = written(FLOWS["image"])
     assert fairc("compile", spec, "-o", "plan", "--target", "json").status == 0
-    called = fairc("cell", "plan", "--index", "0")
-    assert called.status == 3
+    called = fairc("cell", "plan", "--index", "0").require(3)
     assert "this engine cannot run the image `localhost/quic:1` of the flow `a`" in called.err
 
 

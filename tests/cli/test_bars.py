@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 from fairc.runtime.uml import kernel
 
@@ -16,7 +17,7 @@ PROGRESS = Path(__file__).parents[2] / "scripts" / "progress"
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(PROGRESS), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return completed(command, timeout=60)
 
 
 def test_a_command_that_ends_well_says_how_far_it_was() -> None:

@@ -33,11 +33,9 @@ def test_cells_one_by_one_are_the_run(plan: Fairc) -> None:
     """Every file of the run is the same to the byte, but for the wall time of cells in `cells`."""
     for index in (3, 0, 5):
         assert plan("cell", "plan", "--index", index).status == 0
-    rest = plan("cell", "plan", "--index", "1-2,4")
-    assert rest.status == 0
+    rest = plan("cell", "plan", "--index", "1-2,4").require(0)
     assert [line.split()[1] for line in rest.out.splitlines()] == ["1", "2", "4"]
-    collected = plan("run", "plan", "--collect")
-    assert collected.status == 0
+    collected = plan("run", "plan", "--collect").require(0)
     assert collected.err == ""
     whole = plan("run", "tiny.fexp", "-o", "whole")
     assert collected.out.replace("results/tiny", "whole") == whole.out
@@ -62,8 +60,7 @@ def test_claims_are_collected_with_the_cells(plan: Fairc) -> None:
     file.write_text(Path("tiny.fexp").read_text().rstrip().removesuffix("}") + claim)
     assert plan("compile", file, "-o", "claimed", "--target", "json").status == 0
     assert plan("cell", "claimed", "--index", "0-5").status == 0
-    collected = plan("run", "claimed", "--collect", "-o", "run")
-    assert collected.status == 0, collected.err
+    plan("run", "claimed", "--collect", "-o", "run").require(0)
     assert json.loads(Path("run/lock.json").read_text())["claimed"][0]["results"] == 0
     (found,) = json.loads(plan("verdict", "run", "--format", "json").out)["claims"]
     assert found["kind"] == "confirmatory"
@@ -96,8 +93,7 @@ def test_a_cell_that_another_job_finishes_meanwhile_is_not_run(
         return run(self, cell, workdir)
 
     monkeypatch.setattr(FakeEngine, "run", meanwhile)
-    called = plan("cell", "plan", "--index", "0-2")
-    assert called.status == 0
+    called = plan("cell", "plan", "--index", "0-2").require(0)
     told = [line.partition(": ")[2] for line in called.out.splitlines()]
     assert told == ["valid", "valid", "valid, already done"]
     assert len(ran) == 2 and len(results()) == 3
@@ -120,8 +116,7 @@ def test_chunks(plan: Fairc) -> None:
     """Chunk 1 of 4 cells each is 4 and 5: the plan has six."""
     called = plan("cell", "plan", "--index", "1", "--chunk", "4")
     assert [line.split()[1] for line in called.out.splitlines()] == ["4", "5"]
-    none = plan("cell", "plan", "--index", "2", "--chunk", "4")
-    assert none.status == 2
+    none = plan("cell", "plan", "--index", "2", "--chunk", "4").require(2)
     assert "there is no index 2: the plan has 6 cells in chunks of 4, 0 to 1" in none.err
 
 
@@ -154,8 +149,7 @@ def test_what_is_missing_failed_or_damaged_is_said(
     plan: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRC_FAKE", "fail:2")  # cells 2 and 3
-    failed = plan("cell", "plan", "--index", "0-3")
-    assert failed.status == 1
+    failed = plan("cell", "plan", "--index", "0-3").require(1)
     assert "cell 2" in failed.out and "failed" in failed.out
     assert "the fake engine was told to fail" in failed.err
     monkeypatch.delenv("FAIRC_FAKE")
@@ -163,8 +157,7 @@ def test_what_is_missing_failed_or_damaged_is_said(
     for result in Path("plan/results").glob("*/result.json"):
         if json.loads(result.read_text())["cell"] == first:
             (result.parent / "slots.parquet").write_bytes(b"PAR1 cut off")
-    told = plan("run", "plan", "--collect")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect").require(1)
     assert "3 cells: 1 valid, 0 flagged, 0 invalid, 2 failed" in told.out
     assert "missing: 2 of 6: 4-5" in told.err
     assert "failed: 2: the fake engine was told to fail" in told.err
@@ -182,16 +175,14 @@ def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
     plan("cell", "plan", "--index", "0")
     (key,) = results()
     shutil.move(f"plan/results/{key}", f"plan/results/{cluster.WRITING}/{key}.0123")
-    none = plan("run", "plan", "--collect")
-    assert none.status == 2
+    none = plan("run", "plan", "--collect").require(2)
     assert "plan/results holds no result of this plan" in none.err
     assert "fairc cell plan --index 0" in none.err
     assert plan("cell", "plan", "--index", "0").status == 0
     Path(f"plan/results/{key}/result.json").write_text('{"cell": "cut o')
     Path("plan/results/stray").mkdir()
     assert plan("cell", "plan", "--index", "1").status == 0
-    told = plan("run", "plan", "--collect")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect").require(1)
     assert "damaged: 0: its result.json is not of this version of fairc" in told.err
     # The same of a run directory that was collected by an earlier version.
     Path(f"results/tiny/cells/{key}").mkdir()
@@ -215,8 +206,7 @@ def test_results_of_an_older_version(plan: Fairc) -> None:
         assert known
         files = {name: of_file(file.parent / name) for name in known.files}
         known.model_copy(update={"files": files}).write(file.parent, file.parent)
-    collected = plan("run", "plan", "--collect")
-    assert collected.status == 0
+    collected = plan("run", "plan", "--collect").require(0)
     assert "damaged" not in collected.err and "6 cells to analyse again" in collected.err
     transports = table("results/tiny", "conditions", "DISTINCT transport")
     assert transports == [("tcp",)]
@@ -227,8 +217,7 @@ def test_no_result_can_be_read(plan: Fairc) -> None:
     for file in Path("plan/results").glob("*/result.json"):
         document = json.loads(file.read_text())
         file.write_text(json.dumps(document | {"of a later version": 1}))
-    refused = plan("run", "plan", "--collect")
-    assert refused.status == 2
+    refused = plan("run", "plan", "--collect").require(2)
     words = "to rerun cells 1-2,4: fairc cell plan --index 1-2,4 --fresh"
     assert words in refused.err
     assert plan("cell", "plan", "--index", "1-2,4", "--fresh").status == 0
@@ -242,8 +231,7 @@ def test_a_result_that_does_not_say_what_made_it(plan: Fairc) -> None:
     Path(f"plan/results/{key}/made.json").write_text('{"cut o')
     assert plan("run", "plan", "--collect").status == 2  # nothing else is there
     plan("cell", "plan", "--index", "1")
-    told = plan("run", "plan", "--collect")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect").require(1)
     assert "damaged: 0: " in told.err and "made.json cannot be read" in told.err
 
 
@@ -278,8 +266,7 @@ def test_a_metric_that_came_later_is_computed_here(plan: Fairc) -> None:
 def test_bad_input(plan: Fairc, arguments: tuple[str, ...], words: str) -> None:
     if arguments[-1] == "plan" and "-o" in arguments:
         plan("cell", "plan", "--index", "0")
-    called = plan(*arguments)
-    assert called.status == 2
+    called = plan(*arguments).require(2)
     assert words in called.err
 
 
@@ -287,15 +274,13 @@ def test_a_plan_of_another_version(plan: Fairc) -> None:
     text = Path("plan/plan.json").read_text()
     Path("plan/plan.json").write_text(text.replace('"version": 1', '"version": 2'))
     for arguments in (("cell", "plan", "--index", "0"), ("run", "plan", "--collect")):
-        called = plan(*arguments)
-        assert called.status == 2
+        called = plan(*arguments).require(2)
         assert "is not a plan of this version" in called.err
     Path("plan/plan.json").write_text(text)
     lines = Path("plan/cells.jsonl").read_text().splitlines(keepends=True)
     Path("plan/cells.jsonl").write_text("".join(lines[:2]) + '{"id": "cut o')
     for index, words in ((2, "is not a cell of this version"), (3, "the plan is incomplete")):
-        called = plan("cell", "plan", "--index", index)
-        assert called.status == 2
+        called = plan("cell", "plan", "--index", index).require(2)
         assert f"plan/cells.jsonl:{index + 1}" in called.err and words in called.err
 
 
@@ -304,8 +289,7 @@ def test_an_engine_that_lacks_something(plan: Fairc, monkeypatch: pytest.MonkeyP
         raise EngineUnavailable(("this kernel lacks it",), "another engine")
 
     monkeypatch.setattr(FakeEngine, "run", run)
-    called = plan("cell", "plan", "--index", "0")
-    assert called.status == 3
+    called = plan("cell", "plan", "--index", "0").require(3)
     assert "this kernel lacks it" in called.err
     assert results() == set()
 

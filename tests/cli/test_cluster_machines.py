@@ -67,13 +67,11 @@ def test_builds_of_one_of_two_machines(plan: Fairc, build: Callable[[str, str], 
     assert plan("cell", "plan", "--index", "0-2").status == 0
     build("first", "other")
     assert plan("cell", "plan", "--index", "3-4").status == 0
-    refused = plan("run", "plan", "--collect")
-    assert refused.status == 2
+    refused = plan("run", "plan", "--collect").require(2)
     assert "fake first and second (" in refused.err and "fake first and other (" in refused.err
     assert refused.err.count(": 4 cells") == 2
     assert plan("run", "plan", "--collect", "--machine", "first").status == 2  # both have it
-    told = plan("run", "plan", "--collect", "--machine", "oth")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect", "--machine", "oth").require(1)
     assert "missing: 2 of 6: 2,5" in told.err
     engine = json.loads(Path("results/tiny/lock.json").read_text())["engine"]
     assert engine["identities"] == ["first", "other"]
@@ -91,8 +89,7 @@ def test_machines_of_two_builds_are_not_put_together(
     assert plan("cell", "plan", "--index", "0-1").status == 0
     build("new", "second")
     assert plan("cell", "plan", "--index", "2-3").status == 0
-    refused = plan("run", "plan", "--collect")
-    assert refused.status == 2
+    refused = plan("run", "plan", "--collect").require(2)
     assert "fake old (" in refused.err and "fake second (" in refused.err
 
 
@@ -103,8 +100,7 @@ def test_a_machine_that_two_builds_share(plan: Fairc, build: Callable[[str, str]
     assert plan("cell", "plan", "--index", "2").status == 0
     build("new", "second")
     assert plan("cell", "plan", "--index", "3").status == 0
-    told = plan("run", "plan", "--collect")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect").require(1)
     assert "2 cells: 2 valid" in told.out and "missing: 4 of 6: 0-1,4-5" in told.err
     assert plan("cell", "plan", "--index", "0-1,4-5").status == 0
     assert plan("run", "plan", "--collect").status == 0
@@ -117,13 +113,11 @@ def test_results_of_another_machine(plan: Fairc, monkeypatch: pytest.MonkeyPatch
     plan("cell", "plan", "--index", "0-3")
     monkeypatch.setattr(FakeEngine, "identity", "0ther")
     plan("cell", "plan", "--index", "4-5")
-    refused = plan("run", "plan", "--collect")
-    assert refused.status == 2
+    refused = plan("run", "plan", "--collect").require(2)
     assert "come from different machines" in refused.err
     assert "fake invented (" in refused.err and ": 4 cells" in refused.err
     assert "fake 0ther (" in refused.err and ": 2 cells" in refused.err
-    told = plan("run", "plan", "--collect", "--machine", "0th")
-    assert told.status == 1
+    told = plan("run", "plan", "--collect", "--machine", "0th").require(1)
     assert "missing: 4 of 6: 0-3" in told.err
     assert json.loads(Path("results/tiny/lock.json").read_text())["engine"]["identity"] == "0ther"
     plan("cell", "plan", "--index", "0-3")

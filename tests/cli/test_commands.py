@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pytest
+from waiting import completed
 
 from fairc.cli.commands import fairc as group
 from fairc.cli.options import Command
@@ -38,9 +39,7 @@ print(*sorted(sys.modules.keys() - before), sep="\\n", file=sys.stderr)
 
 
 def test_help_imports_the_command_line_and_click_alone() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS_OF_HELP], capture_output=True, text=True, check=True
-    )
+    done = completed([sys.executable, "-c", IMPORTS_OF_HELP], check=True)
     for name in group.commands:
         assert f"Usage: fairc {name} " in done.stdout
     names = done.stderr.split()
@@ -108,29 +107,25 @@ def test_compiling_twice_gives_the_same_bytes(fairc: Fairc) -> None:
 def test_compile_does_not_overwrite_other_things(fairc: Fairc) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.tex").write_text("x")
-    called = fairc("compile", "tiny.fexp", "-o", "mine", "--target", "json")
-    assert called.status == 2
+    called = fairc("compile", "tiny.fexp", "-o", "mine", "--target", "json").require(2)
     assert "mine already exists and is not a compiled plan" in called.err
     assert Path("mine/thesis.tex").read_text() == "x"
 
 
 def test_compile_refuses_targets(fairc: Fairc) -> None:
-    called = fairc("compile", "tiny.fexp", "-o", "out", "--target", "minimet")
-    assert called.status == 2
+    called = fairc("compile", "tiny.fexp", "-o", "out", "--target", "minimet").require(2)
     assert "minimet" in called.err
 
 
 @pytest.mark.usefixtures("without_report")
 def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
-    first = fairc("run", "tiny.fexp")
-    assert first.status == 0
+    first = fairc("run", "tiny.fexp").require(0)
     assert "6 cells: 6 valid, 0 flagged, 0 invalid, 0 failed" in first.out
     assert "goodput" in first.out and "fairness.F" in first.out
     assert Path("results/tiny/report.html").is_file()
     lock = json.loads(Path("results/tiny/lock.json").read_text())
     assert lock["engine"]["name"] == "fake"
-    again = fairc("run", "tiny.fexp")
-    assert again.status == 0
+    again = fairc("run", "tiny.fexp").require(0)
     assert "to run" not in again.err
     assert again.out == first.out
     more = fairc("run", "tiny.fexp", "--set", "repeat=4")
@@ -145,13 +140,11 @@ def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
 
 @pytest.mark.usefixtures("without_report")
 def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
-    called = fairc("run", "tiny.fexp", "--where", "rate == 2Mbit/s and repetition < 3")
-    assert called.status == 0
+    called = fairc("run", "tiny.fexp", "--where", "rate == 2Mbit/s and repetition < 3").require(0)
     assert "2 cells: 2 valid" in called.out
     whole = fairc("run", "tiny.fexp")
     assert "4 cells to run; 2 already done" in whole.err
-    none = fairc("run", "tiny.fexp", "--where", "repetition > 99")
-    assert none.status == 2
+    none = fairc("run", "tiny.fexp", "--where", "repetition > 99").require(2)
     assert "no cell of the plan meets the --where condition `repetition > 99`" in none.err
     rate = fairc("run", "tiny.fexp", "--where", "rate == 7Mbit/s")
     assert (rate.status, "help: rate: 1Mbit/s, 2Mbit/s" in rate.err) == (2, True)
@@ -160,12 +153,10 @@ def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
 @pytest.mark.usefixtures("without_report")
 def test_run_of_a_compiled_plan(fairc: Fairc) -> None:
     fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json")
-    called = fairc("run", "plan", "-o", "there")
-    assert called.status == 0
+    called = fairc("run", "plan", "-o", "there").require(0)
     assert Path("there/plan.json").read_bytes() == Path("plan/plan.json").read_bytes()
     assert fairc("run", "there", "-o", "there").status == 0  # a run directory is a plan, too
-    called = fairc("run", "plan", "--set", "repeat=2")
-    assert called.status == 2
+    called = fairc("run", "plan", "--set", "repeat=2").require(2)
     assert "--set applies to a file, but plan is a compiled plan" in called.err
 
 
@@ -183,8 +174,7 @@ def test_not_all_valid_is_exit_status_1(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch, fault: str, words: str
 ) -> None:
     monkeypatch.setenv("FAIRC_FAKE", f"{fault}:2")
-    called = fairc("run", "tiny.fexp")
-    assert called.status == 1
+    called = fairc("run", "tiny.fexp").require(1)
     assert words in called.out
     assert "4 valid" in called.out
     assert any(line.startswith(f"  {words}: ") for line in called.out.splitlines())
@@ -220,8 +210,7 @@ def test_table(ran: Fairc) -> None:
     (head, *lines) = csv.reader(filtered.out.splitlines())
     assert head[:4] == ["metric", "unit", "stat", "flow"]
     assert [line[3:5] for line in lines] == [["a", "3"], ["b", "3"]]
-    text = ran("table", "results/tiny", "fairness.F")
-    assert text.status == 0
+    text = ran("table", "results/tiny", "fairness.F").require(0)
     assert "2Mbit/s" in text.out
 
 
@@ -264,16 +253,14 @@ def test_report(fairc: Fairc, finished: Path) -> None:
     shutil.copytree(finished / "run", ".", dirs_exist_ok=True)
     page = Path("results/tiny/report.html")
     page.unlink()
-    called = fairc("report", "results/tiny", "--format", "html", "--format", "md")
-    assert called.status == 0
+    called = fairc("report", "results/tiny", "--format", "html", "--format", "md").require(0)
     assert called.out.split() == ["results/tiny/report.html", "results/tiny/report.md"]
     assert page.is_file()
     assert fairc("report", "nowhere").status == 2
 
 
 def test_clean_raw_keeps_results(ran: Fairc) -> None:
-    called = ran("clean", "--raw", "results/tiny")
-    assert called.status == 0
+    ran("clean", "--raw", "results/tiny").require(0)
     assert not list(Path("results/tiny/cells").glob("*/raw.tar.zst"))
     assert "to run" not in ran("run", "tiny.fexp").err
 
@@ -283,8 +270,7 @@ def test_a_machine_that_lacks_something(fairc: Fairc, monkeypatch: pytest.Monkey
         raise EngineUnavailable(("there is no flux capacitor",), "apt-get install flux")
 
     monkeypatch.setattr(FakeEngine, "prepare", lacks)
-    called = fairc("run", "tiny.fexp")
-    assert called.status == 3
+    called = fairc("run", "tiny.fexp").require(3)
     assert "no flux capacitor" in called.err
     assert "apt-get install flux" in called.err
 
@@ -293,16 +279,14 @@ def test_without_a_docker_engine(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
-    called = fairc("run", "tiny.fexp", "--engine", "docker")
-    assert called.status == 3
+    called = fairc("run", "tiny.fexp", "--engine", "docker").require(3)
     assert f"error: no Docker engine runs at {tmp_path}/docker.sock" in called.err
     assert "help: sudo apt-get install" in called.err
 
 
 def test_the_fake_engine_is_not_offered(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRC_ENGINE")
-    called = fairc("run", "tiny.fexp", "--engine", "fake")
-    assert called.status == 2
+    called = fairc("run", "tiny.fexp", "--engine", "fake").require(2)
     assert "no engine is called `fake`" in called.err
 
 
@@ -319,8 +303,7 @@ def test_an_internal_error_is_one_line_and_a_log(
         raise ZeroDivisionError("of the test")
 
     monkeypatch.setattr(FakeEngine, "prepare", broken)
-    called = fairc("run", "tiny.fexp", "--quiet")
-    assert called.status == 70
+    called = fairc("run", "tiny.fexp", "--quiet").require(70)
     assert len(called.err.splitlines()) == 1
     assert "ZeroDivisionError: of the test" in called.err
     (log,) = Path("state/fairc").iterdir()

@@ -34,8 +34,7 @@ def runs(ran: Fairc) -> Fairc:
 
 def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
     assert runs("run", "tiny.fexp", "-o", "two").status == 0
-    called = runs("compare", "one", "two")
-    assert called.status == 0
+    called = runs("compare", "one", "two").require(0)
     assert "6 cells in both; raw artefacts byte-identical (SHA-256): all" in called.out
     assert "different" in called.out.splitlines()[3]
     assert not [line for line in called.out.splitlines() if "goodput," in line]
@@ -55,8 +54,7 @@ def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
     two = text_of("two.fexp", ("repeat  = 3", "repeat  = 6"), ("rtt: 50ms", "rtt: 400ms"))
     for file in (one, two):
         assert fairc("run", file, "-o", file[:3]).status == 0
-    called = fairc("compare", "one", "two", "--format", "json")
-    assert called.status == 1
+    called = fairc("compare", "one", "two", "--format", "json").require(1)
     found = json.loads(called.out)
     assert found["cells"]["both"] == found["cells"]["identical"] == 0
     goodput = [row for row in found["metrics"] if row["metric"] == "goodput"]
@@ -75,16 +73,14 @@ def test_another_run_differs_by_a_test(fairc: Fairc) -> None:
 def test_few_repetitions_decide_nothing(runs: Fairc) -> None:
     other = text_of("other.fexp", ("rtt: 50ms", "rtt: 400ms"))
     assert runs("run", other, "-o", "two").status == 0
-    called = runs("compare", "one", "two")
-    assert called.status == 1
+    called = runs("compare", "one", "two").require(1)
     assert "not decided: too few values (3 and 3), the clearest outcome has p = 0.1" in called.out
 
 
 def test_what_is_missing_is_said(runs: Fairc) -> None:
     fewer = text_of("fewer.fexp", ("[fairness, goodput]", "[goodput]"), ("2Mbit/s", "3Mbit/s"))
     assert runs("run", fewer, "-o", "fewer").status == 0
-    called = runs("compare", "one", "fewer")
-    assert called.status == 1
+    called = runs("compare", "one", "fewer").require(1)
     assert "goodput, rate = 2Mbit/s, flow = a: missing in the second" in called.out
     assert "goodput, rate = 3Mbit/s, flow = a: missing in the first" in called.out
     assert "fairness.F, rate = 1Mbit/s: missing in the second" in called.out
@@ -103,8 +99,7 @@ def test_what_is_missing_is_not_said_for_ever(runs: Fairc, monkeypatch: pytest.M
 
 
 def test_a_directory_that_is_no_run(runs: Fairc) -> None:
-    called = runs("compare", "one", "nowhere")
-    assert called.status == 2
+    called = runs("compare", "one", "nowhere").require(2)
     assert "nowhere holds no plan" in called.err
     assert not Path("nowhere").exists()
 
@@ -115,8 +110,7 @@ def test_several_statistics_in_one_table(runs: Fairc) -> None:
     assert [row["stat"] for row in rows] == ["median"] * 4 + ["mean"] * 4 + ["p90"] * 4
     text = runs("table", "one", "goodput", "--stat", "median, max").out
     assert "median goodput" in text and "max goodput" in text
-    wrong = runs("table", "one", "goodput", "--stat", "median,modus")
-    assert wrong.status == 2
+    wrong = runs("table", "one", "goodput", "--stat", "median,modus").require(2)
     assert "no statistic is called `modus`" in wrong.err
 
 
@@ -126,8 +120,7 @@ def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
     assert fairc("run", file, "-o", "one").status == 0
     called = fairc(
         "table", "one", "fairness.F", "--by", "rate", "--where", "rate < 9Mbit/s", "--test"
-    )
-    assert called.status == 0
+    ).require(0)
     assert called.out.startswith("fairness.F, rate = 1Mbit/s against rate = 2Mbit/s: medians ")
     assert "; second - first: " in called.out and "(signed-rank p" in called.out
     assert "12 pairs, correlation " in called.out
@@ -196,8 +189,7 @@ def engine_named(run: str, name: str) -> None:
 def test_two_engines_that_agree(runs: Fairc) -> None:
     copytree("one", "two")
     engine_named("two", "other")
-    called = runs("compare", "one", "two")
-    assert called.status == 0
+    called = runs("compare", "one", "two").require(0)
     assert called.out.startswith("first: one, engine fake; second: two, engine other\n")
     found = json.loads(runs("compare", "one", "two", "--format", "json").out)
     assert found["engines"] == ["fake", "other"]
@@ -212,8 +204,7 @@ def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
     for file in (one, two):
         assert fairc("run", file, "-o", file[:3]).status == 0
     engine_named("two", "other")
-    called = fairc("compare", "one", "two")
-    assert called.status == 1
+    called = fairc("compare", "one", "two").require(1)
     assert "no cell in common" in called.err
     lines = [line.split() for line in called.out.splitlines()]
     goodput = next(line for line in lines if line[:4] == ["goodput", "(Mbit/s)", "1Mbit/s", "a"])
@@ -225,8 +216,7 @@ def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
     assert verdicts["goodput"] == "agree"
     row = next(row for row in wide["agreement"] if row["metric"] == "goodput")
     assert row["margin"] == 1e7 and row["shift_low"] <= row["shift"] <= row["shift_high"] < 0
-    few = fairc("run", "two.fexp", "-o", "few", "--set", "repeat=3")
-    assert few.status == 0
+    fairc("run", "two.fexp", "-o", "few", "--set", "repeat=3").require(0)
     open_ = fairc("compare", "one", "few", "--margin", "0.1%").out
     assert "cannot tell" in open_
 
@@ -241,12 +231,10 @@ def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
     ],
 )
 def test_margins_that_are_none(runs: Fairc, margin: str, words: str) -> None:
-    called = runs("compare", "one", "one", "--margin", margin)
-    assert called.status == 2
+    called = runs("compare", "one", "one", "--margin", margin).require(2)
     assert words in called.err
 
 
 def test_a_margin_asks_of_one_engine_too(runs: Fairc) -> None:
-    called = runs("compare", "one", "one", "--margin", "1%")
-    assert called.status == 0
+    called = runs("compare", "one", "one", "--margin", "1%").require(0)
     assert "engine fake; second: one, engine fake" in called.out

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 CODE = "import sys; sys.argv[0] = 'fairc'; from fairc.__main__ import main; main()"
 
@@ -20,13 +20,7 @@ def offered(words: str) -> list[str]:
         "COMP_CWORD": str(words.count(" ")),
         "_FAIRC_COMPLETE": "bash_complete",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", CODE],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = completed([sys.executable, "-c", CODE], env={**os.environ, **environment})
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 

@@ -30,6 +30,7 @@ from typing import Any
 
 import pytest
 from setuptools import find_packages  # type: ignore[import-untyped]
+from waiting import completed
 
 from fairc.cli import console
 from fairc.compiler.binary import NAME, find_endpoints
@@ -118,7 +119,7 @@ def test_a_wheel_is_whole_and_depends_on_its_content_alone(
     assert (target / "some/program").stat().st_mode & stat.S_IXUSR
     other = wheel.with_name(wheel.name.replace("x86_64", "aarch64"))
     wheel.rename(other)
-    refused = subprocess.run([*install, str(other)], check=False, capture_output=True, text=True)
+    refused = completed([*install, str(other)])
     assert "is not a supported wheel on this platform" in refused.stderr
 
 
@@ -217,11 +218,8 @@ def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
 
 def test_the_endpoints_need_no_library_of_the_host() -> None:
     """They run on any x86-64 Linux, as the wheel's name says."""
-    headers = subprocess.run(
-        ["readelf", "--program-headers", "--dynamic", str(find_endpoints())],
-        check=True,
-        capture_output=True,
-        text=True,
+    headers = completed(
+        ["readelf", "--program-headers", "--dynamic", str(find_endpoints())], check=True
     ).stdout
     assert "INTERP" not in headers and "NEEDED" not in headers
 
@@ -290,8 +288,7 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     )
     monkeypatch.setattr(source_offer, "ARCHIVE", "http://127.0.0.1:9")  # nobody is there
     folder = tmp_path / "out"
-    refused = fairc("image", "source", str(folder))
-    assert refused.status == 3
+    refused = fairc("image", "source", str(folder)).require(3)
     assert "the source of iproute2 1 cannot be fetched" in refused.err
     assert "404" in refused.err and "the source of glibc" not in refused.err
     assert "http://127.0.0.1:9 does not answer: " in refused.err
@@ -299,29 +296,21 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     there = {path.name for path in (folder / "packages").iterdir()}
     assert there == {"glibc_2.dsc", "glibc_2.tar.xz"}
     other = mirror("other", {"glibc_2.dsc"})
-    done = fairc("image", "source", str(folder), "--mirror", other)
-    assert done.status == 0, done.err
+    done = fairc("image", "source", str(folder), "--mirror", other).require(0)
     assert "the sources of Linux 7 and 2 packages" in done.out
     assert (folder / "packages/iproute2_1.tar.xz").read_bytes() == b"the source of iproute2"
     assert (folder / "kernel" / source.TARBALL).read_bytes() == b"source"
     (folder / "mine").touch()
     assert "has other files" in fairc("image", "source", str(folder)).err
     monkeypatch.setattr(source_offer, "ARCHIVE", other)
-    done = fairc("image", "source", str(tmp_path / "again"))
-    assert done.status == 0, done.err
+    done = fairc("image", "source", str(tmp_path / "again")).require(0)
     assert len([*(tmp_path / "again/packages").iterdir()]) == 4
 
 
 def test_a_clone_without_dpkg_names_what_is_missing(tmp_path: Path) -> None:
     for name in ("id", "sed", "sh"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
-    done = subprocess.run(
-        ["sh", str(ROOT / "scripts/setup"), "machine"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = completed(["sh", str(ROOT / "scripts/setup"), "machine"], env={"PATH": str(tmp_path)})
     assert done.returncode == 3
     assert "not here: apt bubblewrap cpio genext2fs git mmdebstrap uidmap python3" in done.stderr
     assert "install the wheels that `make wheels` writes on Debian" in done.stderr
@@ -356,16 +345,14 @@ def test_a_demo_runs_once_and_keeps_what_a_user_changed(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fairc.cli.run.requested_engine", lambda engine: "fake")
-    first = fairc("demo")
-    assert first.status == 0, first.err
+    first = fairc("demo").require(0)
     page = Path("fairc-demo/run/report.html")
     assert f"report: {page}" in first.out and page.is_file()
     assert "6 cells to run" in first.err
     assert "6 cells to run" not in fairc("demo").err
     spec = Path("fairc-demo/quickstart.fexp")
     spec.write_text(spec.read_text().replace("10MB", "1MB"))
-    changed = fairc("demo")
-    assert changed.status == 2
+    changed = fairc("demo").require(2)
     assert f"`fairc run {spec}` runs yours" in changed.err
     assert "1MB" in spec.read_text()
 
@@ -409,8 +396,7 @@ def test_a_library_of_the_system_that_is_missing_is_named(
         raise ImportError("libx.so.1: cannot open shared object file: No such file or directory")
 
     monkeypatch.setattr(FakeEngine, "prepare", prepare)
-    called = fairc("run", "tiny.fexp")
-    assert called.status == 3
+    called = fairc("run", "tiny.fexp").require(3)
     assert "cannot be loaded: libx.so.1" in called.err
 
 
@@ -434,9 +420,7 @@ for module in sorted(modules):
 def import_with(distributions: set[str], modules: set[str]) -> str:
     """Import commands where only some distributions are installed; return what fails."""
     lists = (" ".join(distributions), " ".join(modules))
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTING, *lists], capture_output=True, text=True, check=False
-    )
+    done = completed([sys.executable, "-c", IMPORTING, *lists])
     return done.stderr
 
 
@@ -460,7 +444,7 @@ def test_every_file_of_a_package_is_in_the_wheel() -> None:
     named = settings["options.package_data"]
     folders = ("cell", "compiler", "dsl", "fairc", "mechanisms", "runtime", "words")
     command = ["git", "ls-files", *folders]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = completed(command, cwd=ROOT, check=True).stdout
     left_out = []
     for name in listed.splitlines():
         path = Path(name) if name.startswith("fairc/") else Path("fairc", name)

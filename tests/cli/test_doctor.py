@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import completed
 
 from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.engines import doctor, host
@@ -25,8 +25,7 @@ Fairc = Callable[..., Any]  # conftest.py
 def test_no_engine_can_run(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Finding("QEMU", False, "", "apt-get install qemu")
     monkeypatch.setattr(doctor, "EXAMINATIONS", {"vm": lambda: iter([missing])})
-    called = fairc("doctor")
-    assert called.status == 3
+    called = fairc("doctor").require(3)
     assert "vm: not ready" in called.out
     assert "to do: apt-get install qemu" in called.out
 
@@ -35,8 +34,7 @@ def test_one_engine_is_enough(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> 
     missing, optional = Finding("root", False, remedy="sudo"), Finding("bbr", False, needed=False)
     examinations = {"vm": lambda: iter([optional]), "mininet": lambda: iter([missing])}
     monkeypatch.setattr(doctor, "EXAMINATIONS", examinations)
-    called = fairc("doctor")
-    assert called.status == 0
+    called = fairc("doctor").require(0)
     assert "vm: ready" in called.out
     assert "mininet: not ready" in called.out
 
@@ -105,14 +103,7 @@ def test_nothing_is_imported_from_the_working_directory(tmp_path: Path) -> None:
         (tmp_path / name / "__init__.py").write_text(canary)
         (tmp_path / name / "net.py").write_text(canary)
     code = "import sys; sys.argv[0] = 'fairc'; from fairc.start import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "doctor"],
-        cwd=tmp_path,
-        timeout=300,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = completed([sys.executable, "-P", "-c", code, "doctor"], cwd=tmp_path, timeout=300)
     assert done.returncode in (0, 3), done.stderr
     assert all(name in done.stdout for name in ("uml", "vm", "mininet", "docker")), done.stderr
     assert not (tmp_path / "canary").exists()

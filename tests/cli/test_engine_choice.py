@@ -91,8 +91,7 @@ def test_a_run_has_the_engine_of_its_plan(small: Fairc) -> None:
     called = small("run", "plain.fexp")
     assert (called.status, "engine" in called.err) == (0, False)
     assert engines("results/small") == ("uml", "uml")
-    called = small("run", "own.fexp", "-o", "own")
-    assert called.status == 0
+    called = small("run", "own.fexp", "-o", "own").require(0)
     assert f"engine vm: {WHY}\n" in called.err
     assert engines("own") == ("vm", "vm")
 
@@ -128,8 +127,7 @@ def test_neither_where_nor_what_is_missing_changes_it(small: Fairc, tmp_path: Pa
 def test_a_run_directory_keeps_its_engine(small: Fairc) -> None:
     here = ("-o", "results/small")
     assert small("run", "plain.fexp", "--engine", "vm").status == 0
-    refused = small("run", "plain.fexp", "--engine", "uml", *here)
-    assert refused.status == 2
+    refused = small("run", "plain.fexp", "--engine", "uml", *here).require(2)
     assert "results/small holds results of the engine vm" in refused.err
     assert "-o, such as results/small-uml" in refused.err
     again = small("run", "plain.fexp")
@@ -170,8 +168,7 @@ def test_compile_says_how_to_go_on(small: Fairc) -> None:
 
 def test_a_file_that_outgrew_the_engine_of_its_run_directory(small: Fairc) -> None:
     assert small("run", "plain.fexp").status == 0
-    refused = small("run", "own.fexp")
-    assert refused.status == 2
+    refused = small("run", "own.fexp").require(2)
     assert "the engine uml cannot run every cell" in refused.err and WHY in refused.err
     assert "the run directory has results of uml and keeps its engine" in refused.err
     assert engines("results/small") == ("uml", "uml")
@@ -244,8 +241,7 @@ def test_a_compiled_plan_runs_on_its_engine(small: Fairc, monkeypatch: pytest.Mo
 def test_a_compiled_plan_is_refused_by_an_engine_that_cannot(small: Fairc) -> None:
     compiled = small("compile", "own.fexp", "--target", "json", "-o", "own")
     assert compiled.status == 0 and f"engine vm: {WHY}" in compiled.err
-    refused = small("run", "own", "--engine", "uml")
-    assert refused.status == 2
+    refused = small("run", "own", "--engine", "uml").require(2)
     assert "the engine uml cannot run every cell" in refused.err and WHY in refused.err
     plan = Path("own/plan.json")  # by another hand
     plan.write_text(plan.read_text().replace('"engine": "vm"', '"engine": "uml"'))
@@ -256,8 +252,7 @@ def test_a_compiled_plan_is_refused_by_an_engine_that_cannot(small: Fairc) -> No
 def test_a_cell_never_chooses(small: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     small("compile", "plain.fexp", "--target", "slurm", "-o", "plan", "--engine", "vm")
     monkeypatch.setenv("FAIRC_ENGINE", "mininet")
-    refused = small("cell", "plan", "--index", "0", "--engine", "uml")
-    assert refused.status == 2
+    refused = small("cell", "plan", "--index", "0", "--engine", "uml").require(2)
     assert "plan is a plan for the engine vm" in refused.err
     assert "fairc compile FILE -o DIR --engine uml" in refused.err
     assert small("cell", "plan", "--index", "0").status == 0
@@ -277,14 +272,12 @@ def test_a_machine_that_cannot_run_the_chosen_engine(
         raise EngineUnavailable(("the kernel forbids it",), "ask for leave")
 
     monkeypatch.setattr(FakeUml, "prepare", lacks)
-    called = small("run", "plain.fexp")
-    assert called.status == 3
+    called = small("run", "plain.fexp").require(3)
     assert "error: the kernel forbids it\nhelp: ask for leave\n" in called.err
     assert "help: or `--engine vm`: that engine can run it, too" in called.err
     assert small("run", "plain.fexp", "--engine", "vm").status == 0  # nothing was there
     assert small("compile", "plain.fexp", "--target", "json", "-o", "plan").status == 0
-    called = small("cell", "plan", "--index", "0")
-    assert called.status == 3
+    called = small("cell", "plan", "--index", "0").require(3)
     assert "compile it again, into another folder, with `--engine vm`" in called.err
 
 
@@ -299,8 +292,7 @@ def test_a_machine_that_lost_the_engine_of_a_run(
         raise EngineUnavailable(("the kernel forbids it",), "ask for leave")
 
     monkeypatch.setattr(FakeUml, "run", lacks)
-    called = small("run", "plain.fexp")
-    assert called.status == 3
+    called = small("run", "plain.fexp").require(3)
     assert "help: or `--engine vm`: that engine can run it, too" in called.err
     called = small("run", "plain.fexp", "-o", "results/small")
     assert "`--engine vm` with `-o results/small-vm`: that engine can run it, too" in called.err
@@ -313,14 +305,12 @@ def test_no_other_engine_is_named_where_none_can(
         raise EngineUnavailable(("there is no emulator",), "install it")
 
     monkeypatch.setattr(FakeVm, "prepare", lacks)
-    called = small("run", "own.fexp")
-    assert called.status == 3
+    called = small("run", "own.fexp").require(3)
     assert called.err.endswith("error: there is no emulator\nhelp: install it\n")
 
 
 def test_images_are_not_run_unasked(small: Fairc) -> None:
-    called = small("run", "other.fexp")
-    assert called.status == 2
+    called = small("run", "other.fexp").require(2)
     assert "engine docker: flow `other` runs the image `localhost/quic:1` (line 4)" in called.err
     assert "error: flows use third-party images, which are code: `localhost/quic:1`" in called.err
     assert not Path("results/small/plan.json").exists()
@@ -329,6 +319,5 @@ def test_images_are_not_run_unasked(small: Fairc) -> None:
 def test_a_damaged_lock_is_said(small: Fairc) -> None:
     assert small("run", "plain.fexp").status == 0
     Path("results/small/lock.json").write_text('{"engine": ')
-    called = small("run", "plain.fexp")
-    assert called.status == 2
+    called = small("run", "plain.fexp").require(2)
     assert "results/small/lock.json cannot be read" in called.err

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from representatives import few
+from waiting import completed
 
 from fairc.runtime.host import faults
 from fairc_fake.engine import FakeEngine
@@ -116,14 +117,8 @@ def test_a_limit_of_this_process(tmp_path: Path, limit: str, value: int, said: s
     environment = {**os.environ, "FAIRC_ENGINE": "fake", "XDG_STATE_HOME": str(tmp_path / "state")}
 
     code = f"import sys; sys.argv[0] = 'fairc'\n{begin}from fairc.start import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "run", "tiny.fexp"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = completed(
+        [sys.executable, "-c", code, "run", "tiny.fexp"], cwd=tmp_path, env=environment, timeout=120
     )
     assert done.returncode == 3, done.stderr
     assert said in done.stderr and "Traceback" not in done.stderr
@@ -198,14 +193,11 @@ def test_a_home_that_cannot_be_written_makes_no_library_talk(tmp_path: Path, hom
         "print(render.render_all([], svg=True, pdf=True))\n"
         "from matplotlib.backends.backend_pdf import PdfPages; print(PdfPages.__module__)"
     )
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env=environment | {"HOME": home, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert done.stdout.splitlines()[1:] == ["matplotlib.backends.backend_pdf"]
     assert (done.returncode, done.stderr) == (0, "")

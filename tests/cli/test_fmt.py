@@ -27,8 +27,7 @@ def test_a_file_is_rewritten_once(fairc: Fairc, tmp_path: Path) -> None:
 
 def test_diff_shows_lines_and_changes_nothing(fairc: Fairc, tmp_path: Path) -> None:
     (tmp_path / "ugly.fexp").write_text(UGLY)
-    called = fairc("fmt", "--diff", "ugly.fexp")
-    assert called.status == 1
+    called = fairc("fmt", "--diff", "ugly.fexp").require(1)
     assert "+  topology = bottleneck(rate: 1Mbit/s)   # slow" in called.out.splitlines()
     assert (tmp_path / "ugly.fexp").read_text() == UGLY
 
@@ -44,8 +43,7 @@ def test_a_link_is_followed(fairc: Fairc, tmp_path: Path) -> None:
 def test_what_does_not_parse_stays(fairc: Fairc, tmp_path: Path) -> None:
     (tmp_path / "broken.fexp").write_text("fexp 1 experiment {")
     (tmp_path / "ugly.fexp").write_text(UGLY)
-    called = fairc("fmt", "broken.fexp", "ugly.fexp", "missing.fexp")
-    assert called.status == 2
+    called = fairc("fmt", "broken.fexp", "ugly.fexp", "missing.fexp").require(2)
     assert "error[syntax]" in called.err and "error[no-such-file]" in called.err
     assert (tmp_path / "broken.fexp").read_text() == "fexp 1 experiment {"
     assert (tmp_path / "ugly.fexp").read_text() == NICE

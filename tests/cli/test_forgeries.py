@@ -65,8 +65,7 @@ def test_who_only_mends_hashes_has_changed_nothing(packed: Fairc) -> None:
     files = forgery.read(PACK)
     forgery.mend(files)
     forgery.write(FORGED, files)
-    called = packed("verify", FORGED, "--all")
-    assert called.status == 0, called.out
+    called = packed("verify", FORGED, "--all").require(0)
     first = called.out.splitlines()[0]
     assert first == (
         "forged.zip holds: 16 of the plan's 16 cells; 16 of them run again, 16 equal to the"
@@ -106,8 +105,7 @@ All others rewrite results as only an analysis could: the cells are run again.
 def test_a_forged_pack_does_not_hold(packed: Fairc, name: str) -> None:
     found_by = FOUND_BY.get(name, "cells")
     which = ("--all",) if found_by == "cells" else ("--sample", "0")
-    called = packed("verify", forged(name), *which, "--format", "json")
-    assert called.status == 1, called.out + called.err
+    called = packed("verify", forged(name), *which, "--format", "json").require(1)
     document = json.loads(called.out)
     assert not document["holds"] and document["proved"].startswith("does not hold: ")
     assert rows(called)[found_by]["verdict"] == "differs", called.out
@@ -128,8 +126,7 @@ IN_RUNS = [
 def test_a_forged_run_is_not_whole(packed: Fairc, name: str) -> None:
     """Its raw artefacts are there, so nobody has to run anything."""
     forged_run(name)
-    called = packed("verify", RUN)
-    assert called.status == 1, called.out
+    called = packed("verify", RUN).require(1)
     assert not called.out.splitlines()[0].startswith(f"{RUN} is whole")
 
 
@@ -142,8 +139,7 @@ def test_no_report_or_table_is_made_of_exchanged_cells(
 ) -> None:
     forged_run(name)
     arguments = ("report", RUN) if command == "report" else ("table", RUN, "goodput")
-    called = packed(*arguments)
-    assert called.status == 2, called.out
+    called = packed(*arguments).require(2)
     assert "it is the result of the cell" in called.err or "has been changed" in called.err
 
 
@@ -168,8 +164,7 @@ def test_who_deletes_the_worst_cells_and_packs_anew_decides_no_claim(packed: Fai
     assert "5 of its 8 repetitions are missing" in called.out and "is undecided" in called.out
     called = packed("pack", RUN, "-o", FORGED)
     assert called.status == 0 and "5 of the plan's 16 cells have no result" in called.err
-    called = packed("verify", FORGED, "--all", "--format", "json")
-    assert called.status == 1
+    called = packed("verify", FORGED, "--all", "--format", "json").require(1)
     document = json.loads(called.out)
     assert document["proved"].startswith("does not hold: 11 of the plan's 16 cells; ")
     assert "5 missing" in rows(called)["results"]["found"]
@@ -220,8 +215,7 @@ def test_another_build_agrees_and_says_so(packed: Fairc, monkeypatch: pytest.Mon
     first = called.out.splitlines()[0]
     assert called.status == 0, called.out
     assert "8 of them run again, on another build, where" in first
-    called = packed("verify", forged("left out"), "--all", "--format", "json")
-    assert called.status == 1
+    called = packed("verify", forged("left out"), "--all", "--format", "json").require(1)
     assert "5 count on one side only" in rows(called)["cells"]["found"]
     called = packed("verify", forged("better"), "--all", "--format", "json")
     assert called.status == 1 and rows(called)["cells"]["verdict"] != "holds"
@@ -246,8 +240,7 @@ def test_repetitions_that_a_spec_excludes_are_named(packed: Fairc) -> None:
     Path("tiny.fexp").write_text(text.replace("  repeat", "  exclude repetition == 3\n  repeat"))
     assert packed("run", "tiny.fexp", "-o", "fewer").status == 0
     assert packed("pack", "fewer", "-o", "fewer.zip").status == 0
-    called = packed("verify", "fewer.zip", "--sample", "0", "--format", "json")
-    assert called.status == 0
+    called = packed("verify", "fewer.zip", "--sample", "0", "--format", "json").require(0)
     assert "excludes 2 repetitions" in rows(called)["plan"]["found"]
 
 
@@ -279,8 +272,7 @@ def test_the_repair_that_is_printed_repairs_the_folder(packed: Fairc) -> None:
 def test_a_pack_has_its_phase_check_and_a_forged_one_does_not_hold(packed: Fairc) -> None:
     assert packed("run", "tiny.fexp", "--phase-check").status == 0
     assert packed("pack", RUN).status == 0
-    called = packed("verify", PACK, "--sample", "1", "--format", "json")
-    assert called.status == 0, called.out
+    called = packed("verify", PACK, "--sample", "1", "--format", "json").require(0)
     assert rows(called)["phase check"]["found"].startswith("16 of the plan's 16 cells")
     assert rows(called)["phase check cells"]["verdict"] == "holds"
     inner = "phase-check/"

@@ -135,8 +135,7 @@ def test_a_condition_runs_the_baselines_that_it_needs(fairc: Fairc) -> None:
 def test_claims_ranges_and_clusters(fairc: Fairc) -> None:
     """Claims about harm end a range, by the baselines of its rounds; a cluster gives the same."""
     write(repeat="repeat = 8..16\n  precision { claims = decided  harm.goodput = 0.9 }", more=CLAIM)
-    called = fairc("run", "harmed.fexp", "-o", "run")
-    assert called.status == 0, called.out
+    called = fairc("run", "harmed.fexp", "-o", "run").require(0)
     (ending,) = endings(Store(Path("run")))
     assert ending.why == "reached" and ending.repetitions < 16
     total = (4 + 2) * ending.repetitions
@@ -150,8 +149,7 @@ def test_claims_ranges_and_clusters(fairc: Fairc) -> None:
         if cell.repetition <= ending.repetitions
     ]
     fairc("cell", "plan", "--index", f"{there[0]}-{there[-1]}")
-    collected = fairc("run", "plan", "--collect", "-o", "collected")
-    assert collected.status == 0, collected.err
+    collected = fairc("run", "plan", "--collect", "-o", "collected").require(0)
     assert f"{total} cells: {total} valid" in collected.out
     for name in ("metrics", "baselines"):
         one, other = (Path(run, "tables", f"{name}.parquet") for run in ("run", "collected"))
@@ -163,15 +161,13 @@ def test_a_pack_is_rebuilt_with_its_baselines(fairc: Fairc) -> None:
     fairc("run", write(more=CLAIM), "-o", "run")
     assert fairc("pack", "run").status == 0
     (pack,) = Path().glob("*.zip")
-    checked = fairc("verify", pack)
-    assert checked.status == 0, checked.out + checked.err
+    checked = fairc("verify", pack).require(0)
     assert "18 cells" in checked.out
 
 
 @pytest.mark.full
 def test_the_phase_check_has_baselines_of_its_own(fairc: Fairc) -> None:
-    called = fairc("run", write(), "-o", "run", "--phase-check")
-    assert called.status == 0, called.out
+    fairc("run", write(), "-o", "run", "--phase-check").require(0)
     assert rows("run/phase-check", "SELECT count(*) FROM cells") == [(12,)]
     query = "SELECT count(*) FROM metrics WHERE metric = 'harm.goodput' AND value IS NOT NULL"
     assert rows("run/phase-check", query) == [(12,)]

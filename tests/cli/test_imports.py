@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import completed
 
 from fairc.cli.commands import fairc as group
 
@@ -29,9 +30,7 @@ DRAWS_OR_READS = {"matplotlib", "numpy", "duckdb", "rich", "asyncio", "jinja2"}
 
 def imported(*arguments: str) -> set[str]:
     """Return the modules that a command of a fresh interpreter has imported when it ends."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=True
-    )
+    done = completed([sys.executable, "-c", IMPORTED, *arguments], check=True)
     return set(done.stderr.splitlines()[-1].split())
 
 
@@ -48,7 +47,7 @@ def test_check_imports_the_language_and_the_plan_alone() -> None:
 @pytest.mark.parametrize("command", ["table", "verdict"])
 def test_who_reads_results_imports_nothing_that_compiles_or_draws(command: str) -> None:
     code = f"import sys, fairc.cli.{command}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code], check=True)
     found = set(done.stdout.split())
     assert "fairc.runtime.repetitions.reading" in found
     assert not found & {"asyncio", "jinja2", "matplotlib", "rich"}

@@ -39,8 +39,7 @@ def test_what_is_no_experiment(
 ) -> None:
     if content is not None:
         Path(name).write_bytes(content)
-    called = fairc(*arguments(command, name))
-    assert called.status == 2
+    called = fairc(*arguments(command, name)).require(2)
     assert called.err.startswith("error[")
     assert name in called.err
 
@@ -48,16 +47,14 @@ def test_what_is_no_experiment(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_syntax_error_has_a_place(fairc: Fairc, command: str) -> None:
     Path("wrong.fexp").write_text("fexp 1\nexperiment e {\n  topology = = 1\n}\n")
-    called = fairc(*arguments(command, "wrong.fexp"))
-    assert called.status == 2
+    called = fairc(*arguments(command, "wrong.fexp")).require(2)
     assert "wrong.fexp:3:14" in called.err
     assert "topology = = 1" in called.err
 
 
 def test_check_of_a_directory(fairc: Fairc) -> None:
     Path("folder").mkdir()
-    called = fairc("check", "folder")
-    assert called.status == 2
+    called = fairc("check", "folder").require(2)
     assert "is a directory" in called.err
 
 
@@ -74,8 +71,7 @@ def test_check_takes_the_settings_of_run(fairc: Fairc) -> None:
 
 def test_run_of_a_directory_without_a_plan(fairc: Fairc) -> None:
     Path("folder").mkdir()
-    called = fairc("run", "folder")
-    assert called.status == 2
+    called = fairc("run", "folder").require(2)
     assert "holds no plan" in called.err
 
 
@@ -83,15 +79,13 @@ def test_run_of_a_directory_without_a_plan(fairc: Fairc) -> None:
 def test_an_unreadable_file(fairc: Fairc) -> None:
     Path("secret.fexp").write_text("fexp 1\n")
     Path("secret.fexp").chmod(0)
-    called = fairc("check", "secret.fexp")
-    assert called.status == 2
+    called = fairc("check", "secret.fexp").require(2)
     assert "cannot be read" in called.err
 
 
 def test_concise_diagnostics_are_one_line_each(fairc: Fairc) -> None:
     Path("wrong.fexp").write_text(Path("tiny.fexp").read_text().replace("cubic", "cubik"))
-    called = fairc("check", "--format", "concise", "--quiet", "wrong.fexp")
-    assert called.status == 2
+    called = fairc("check", "--format", "concise", "--quiet", "wrong.fexp").require(2)
     assert called.out == ""
     assert PLACE.match(called.err)
     assert len(called.err.splitlines()) == 1
@@ -99,8 +93,7 @@ def test_concise_diagnostics_are_one_line_each(fairc: Fairc) -> None:
 
 def test_json_diagnostics_are_the_result(fairc: Fairc) -> None:
     Path("wrong.fexp").write_text(Path("tiny.fexp").read_text().replace("cubic", "cubik"))
-    called = fairc("check", "--format", "json", "wrong.fexp", "tiny.fexp")
-    assert called.status == 2
+    called = fairc("check", "--format", "json", "wrong.fexp", "tiny.fexp").require(2)
     assert called.err == ""
     (found,) = json.loads(called.out)
     assert found["code"] == "unknown-cca"
@@ -135,15 +128,13 @@ def test_a_right_file(fairc: Fairc) -> None:
     "setting", ["repeat", "=3", "repeat=", "nobody=3", "repeat=(", "repeat=1ms"]
 )
 def test_a_wrong_setting(fairc: Fairc, setting: str) -> None:
-    called = fairc("plan", "tiny.fexp", "--set", setting)
-    assert called.status == 2
+    called = fairc("plan", "tiny.fexp", "--set", setting).require(2)
     assert called.err
 
 
 @pytest.mark.parametrize("condition", ["", "(", "nobody == 1", "rate == 1ms"])
 def test_a_wrong_condition(fairc: Fairc, condition: str) -> None:
-    called = fairc("run", "tiny.fexp", "--where", condition)
-    assert called.status == 2
+    called = fairc("run", "tiny.fexp", "--where", condition).require(2)
     assert called.err
 
 

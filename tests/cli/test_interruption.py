@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import ended, eventually
+from waiting import completed, ended, eventually
 
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
@@ -97,7 +97,5 @@ def test_an_interruption_of_an_exec_ends_with_the_same_status(tmp_path: Path) ->
         "from fairc.cli.failures import guarded\n"
         "sys.exit(guarded(lambda: exec('raise KeyboardInterrupt')))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "program"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = completed([sys.executable, "-m", "program"], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from representatives import few
+from waiting import completed
 
 from fairc.compiler.record import FILES, recorded
 
@@ -110,14 +111,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(folder: Path, before: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return completed(
         [sys.executable, "-c", BEGINS + before + COMMAND, *arguments],
         cwd=folder,
         env={**os.environ, "FAIRC_ENGINE": "fake", "XDG_STATE_HOME": str(folder / "state")},
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
 
 

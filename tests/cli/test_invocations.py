@@ -114,8 +114,7 @@ def test_a_condition_that_chooses_nothing_is_no_part_of_a_run(ran: Fairc) -> Non
 
 @pytest.mark.parametrize("option", [("--set", 'title="a\nb"'), ("--where", "repetition\n> 1")])
 def test_what_is_no_line_is_refused(fairc: Fairc, option: tuple[str, str]) -> None:
-    refused = fairc("run", "tiny.fexp", *option)
-    assert refused.status == 2
+    refused = fairc("run", "tiny.fexp", *option).require(2)
     assert "is not one line of text" in refused.err
 
 
@@ -203,8 +202,7 @@ def test_another_experiment_is_refused(fairc: Fairc) -> None:
         ("run", "plan", "-o", "x"),
         ("run", "plan", "--collect", "-o", "x"),
     ):
-        refused = fairc(*command)
-        assert refused.status == 2
+        refused = fairc(*command).require(2)
         assert "x holds 6 results of the experiment tiny (tiny.fexp)" in refused.err
         assert "give other its own directory with -o" in refused.err
         assert before == {path: path.read_bytes() for path in before}

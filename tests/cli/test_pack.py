@@ -54,8 +54,7 @@ def test_a_pack_with_a_whole_report_is_verified(fairc: Fairc) -> None:
     """It is drawn three times."""
     assert fairc("run", "tiny.fexp").status == 0
     assert fairc("pack", "results/tiny").status == 0
-    called = fairc("verify", PACK, "--sample", "0", "--format", "json")
-    assert called.status == 0, called.out
+    called = fairc("verify", PACK, "--sample", "0", "--format", "json").require(0)
     (page,) = [row for row in json.loads(called.out)["checks"] if row["what"] == "page"]
     assert page["verdict"] == "holds"
 
@@ -77,20 +76,17 @@ def test_an_edited_result_is_found_by_running_it_again(packed: Fairc) -> None:
         name = next(n for n in opened.namelist() if n.endswith("result.json"))
         value = json.loads(opened.read(name))["metrics"][0]["value"]
     path = changed("result.json", json.dumps(value).encode(), b"0.123456")
-    called = packed("verify", path, "--all")
-    assert called.status == 1
+    called = packed("verify", path, "--all").require(1)
     assert "5 equal to the byte" in called.out
 
 
 def test_an_edited_spec_gives_another_plan(packed: Fairc) -> None:
-    called = packed("verify", changed("tiny.fexp", b"100kB", b"200kB"), "--sample", "0")
-    assert called.status == 1
+    called = packed("verify", changed("tiny.fexp", b"100kB", b"200kB"), "--sample", "0").require(1)
     assert "0 of the pack's 6 are among them" in called.out
 
 
 def test_run_and_report_take_a_pack(packed: Fairc) -> None:
-    called = packed("run", PACK, "-o", "again")
-    assert called.status == 0
+    called = packed("run", PACK, "-o", "again").require(0)
     assert "6 cells: 6 valid" in called.out
     assert Path("again/spec/tiny.fexp").is_file()
     Path("results/tiny").rename("results/other")
@@ -99,19 +95,16 @@ def test_run_and_report_take_a_pack(packed: Fairc) -> None:
 
 
 def test_more_repetitions_of_a_pack_are_run_from_its_file(packed: Fairc) -> None:
-    called = packed("run", PACK, "-o", "mine", "--set", "repeat=4")
-    assert called.status == 2
+    called = packed("run", PACK, "-o", "mine", "--set", "repeat=4").require(2)
     assert "fairc run mine/spec/tiny.fexp -o mine --set" in called.err
-    called = packed("run", "mine/spec/tiny.fexp", "-o", "mine", "--set", "repeat=4")
-    assert called.status == 0
+    called = packed("run", "mine/spec/tiny.fexp", "-o", "mine", "--set", "repeat=4").require(0)
     assert "2 cells to run; 6 already done" in called.err
 
 
 def test_a_folder_with_something_else_is_left_alone(packed: Fairc) -> None:
     Path("here").mkdir()
     Path("here/mine.txt").write_text("mine")
-    called = packed("run", PACK, "-o", "here")
-    assert called.status == 2
+    called = packed("run", PACK, "-o", "here").require(2)
     assert "holds something other" in called.err
     assert [path.name for path in Path("here").iterdir()] == ["mine.txt"]
 
@@ -149,8 +142,7 @@ def test_a_pack_chooses_no_engine_that_touches_this_machine(
     monkeypatch.setattr("fairc.runtime.engines.make", never)
     path = changed("plan.json", b'"engine": "fake"', f'"engine": "{engine}"'.encode())
     monkeypatch.delenv("FAIRC_ENGINE")
-    called = packed("verify", path)
-    assert called.status == 1
+    called = packed("verify", path).require(1)
     assert words in called.out
     if engine != "docker":
         assert packed("run", path, "-o", "theirs").status == 2
@@ -179,8 +171,7 @@ def test_a_link_in_a_run_puts_no_file_of_this_machine_into_a_pack(
         secret.write_text("secret")
     place.symlink_to(secret)
     PACK.unlink()
-    called = packed("pack", "results/tiny")
-    assert called.status == 2
+    called = packed("pack", "results/tiny").require(2)
     assert "is a link" in called.err
     assert not PACK.exists()
 
@@ -228,8 +219,7 @@ def test_claims_of_a_pack_are_decided_again(claimed: Fairc) -> None:
 
 def test_a_verdict_that_the_results_do_not_give_is_found(claimed: Fairc) -> None:
     changed("claims.json", b'"verdict": "fails"', b'"verdict": "holds"')
-    called = claimed("verify", "changed.zip", "--sample", "0", "--format", "json")
-    assert called.status == 1
+    called = claimed("verify", "changed.zip", "--sample", "0", "--format", "json").require(1)
     assert claims_of(called)["verdict"] == "differs"
 
 
@@ -249,8 +239,7 @@ def test_a_metric_that_is_not_installed_is_no_forgery(
 ) -> None:
     rest = {name: entry for name, entry in METRICS._all().items() if name != "fairness"}
     monkeypatch.setattr(METRICS, "_entries", rest)  # a key that comes back would come last
-    called = packed("verify", "tiny.zip")
-    assert called.status == 1
+    called = packed("verify", "tiny.zip").require(1)
     assert called.out.startswith("tiny.zip is not proved: ")
     assert re.search(
         "^plan +cannot tell  `fairness` is not installed here", called.out, re.MULTILINE
@@ -258,6 +247,5 @@ def test_a_metric_that_is_not_installed_is_no_forgery(
     Path("there").mkdir()
     with zipfile.ZipFile("tiny.zip") as pack:
         pack.extractall("there")
-    table = packed("table", "there", "fairness.F")
-    assert table.status == 0
+    table = packed("table", "there", "fairness.F").require(0)
     assert "fairness.F" in table.out

@@ -75,8 +75,7 @@ def test_it_resumes_and_repeats_nothing(checked: Fairc) -> None:
         path.unlink()
     gone.rmdir()
     times = {path.name: path.stat().st_mtime_ns for path in (CHECK / "cells").iterdir()}
-    called = checked("run", "tiny.fexp", "-o", "one", "--phase-check")
-    assert called.status == 0
+    called = checked("run", "tiny.fexp", "-o", "one", "--phase-check").require(0)
     assert "phase check: rerunning 12 cells of 2 of 2 configurations\n1 cell" in called.err
     now = {path.name: path.stat().st_mtime_ns for path in (CHECK / "cells").iterdir()}
     assert now == times | {gone.name: now[gone.name]}
@@ -169,8 +168,7 @@ def test_cells_of_the_check_that_fail_are_told(
 ) -> None:
     assert fairc("run", "tiny.fexp", "-o", "one").status == 0
     monkeypatch.setenv("FAIRC_FAKE", "fail:2")
-    called = fairc("run", "tiny.fexp", "-o", "one", "--phase-check")
-    assert called.status == 1
+    called = fairc("run", "tiny.fexp", "-o", "one", "--phase-check").require(1)
     assert "6 cells: 6 valid" in called.out
     assert "of these cells: 2 failed" in called.out
 
@@ -195,8 +193,7 @@ def test_it_looks_at_what_is_asked_for(fairc: Fairc) -> None:
 
 
 def test_collecting_checks_nothing(fairc: Fairc) -> None:
-    called = fairc("run", ".", "--collect", "--phase-check")
-    assert called.status == 2
+    called = fairc("run", ".", "--collect", "--phase-check").require(2)
     assert "--phase-check" in called.err
 
 

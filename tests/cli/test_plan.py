@@ -26,8 +26,7 @@ experiment grid {
 
 def planned(fairc: Fairc, tmp_path: Path, sample: str) -> dict[str, float]:
     (tmp_path / "grid.fexp").write_text(GRID.replace("SAMPLE", sample))
-    called = fairc("plan", "grid.fexp", "--format", "json", "--jobs", "1")
-    assert called.status == 0
+    called = fairc("plan", "grid.fexp", "--format", "json", "--jobs", "1").require(0)
     found: dict[str, float] = json.loads(called.out)
     return found
 

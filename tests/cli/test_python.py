@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import completed
 
 import fairc as package
 from fairc.cli.failures import UsageError
@@ -105,5 +105,5 @@ def test_several_experiments() -> None:
 
 def test_importing_it_imports_nothing_else() -> None:
     code = "import sys, fairc; print(*(n for n in sys.modules if n.startswith('fairc')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code], check=True)
     assert done.stdout.split() == ["fairc"]

@@ -144,8 +144,7 @@ def test_a_run_that_lost_cells_ends_where_it_ended(ran: Fairc) -> None:
     before = numbers("one")
     for path in sorted(Path("one/cells").iterdir())[::2]:
         shutil.rmtree(path)
-    called = ran("run", "ranges.fexp", "-o", "one")
-    assert called.status == 0
+    ran("run", "ranges.fexp", "-o", "one").require(0)
     assert numbers("one") == before
     assert len(list(Path("one/cells").iterdir())) == sum(ENDS.values())
 
@@ -174,8 +173,7 @@ def test_what_was_run_beyond_the_end_does_not_count(ran: Fairc) -> None:
 def test_configurations_that_are_compared_end_together(ran: Fairc) -> None:
     text = RANGES.replace("precision per (rate)", "precision").replace("8..20", "8..12")
     Path("ranges.fexp").write_text(text)
-    called = ran("run", "ranges.fexp", "-o", "one")
-    assert called.status == 0
+    called = ran("run", "ranges.fexp", "-o", "one").require(0)
     assert cells("one") == {key: list(range(1, 13)) for key in ENDS}
     assert "after 8 repetitions: none of 2 configurations are precise enough" in called.err
     assert "after 12 repetitions: 2 of 2 configurations are precise enough" in called.err
@@ -194,8 +192,7 @@ def test_a_range_that_is_used_up_says_what_is_missing(ran: Fairc) -> None:
 def test_a_cell_that_failed_gives_no_value(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("ranges.fexp").write_text(RANGES.replace("8..20", "8..8"))
     monkeypatch.setenv("FAIRC_FAKE", "fail:3")
-    called = fairc("run", "ranges.fexp", "-o", "one")
-    assert called.status == 1
+    called = fairc("run", "ranges.fexp", "-o", "one").require(1)
     assert "16 cells: 14 valid, 0 flagged, 0 invalid, 2 failed" in called.out
     assert "fewer than 8 values" in called.out
     assert {ending.why for ending in endings(Store(Path("one")))} == {"used up"}
@@ -214,8 +211,7 @@ def test_the_cells_of_a_cluster_end_where_the_run_ends(
     assert called.status == 1
     assert "missing: 4 of 40: 16,18,20,22" in called.err
     assert ran("cell", "plan", "--index", "16-23").status == 0
-    called = ran("run", "plan", "--collect", "-o", "two")
-    assert called.status == 0, called.err
+    called = ran("run", "plan", "--collect", "-o", "two").require(0)
     assert "20 cells: 20 valid" in called.out
     assert numbers("two") == numbers("one")
 
@@ -231,8 +227,7 @@ def test_a_plan_has_the_span_of_its_cost(ran: Fairc) -> None:
 
 @pytest.mark.full
 def test_the_phases_of_what_was_run_are_checked(ran: Fairc) -> None:
-    called = ran("run", "ranges.fexp", "-o", "one", "--phase-check")
-    assert called.status == 0
+    called = ran("run", "ranges.fexp", "-o", "one", "--phase-check").require(0)
     assert (
         "rerunning 18 cells of 2" in called.err
     )  # of each rate 10 repetitions, or those that it took

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from waiting import completed
 
 ROOT = Path(__file__).resolve().parents[2]
 TODAY = datetime.date(2026, 12, 1)
@@ -16,7 +17,7 @@ TODAY = datetime.date(2026, 12, 1)
 
 def git(root: Path, *arguments: str) -> str:
     """Return what git prints."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    done = completed(["git", *arguments], cwd=root, check=True)
     return done.stdout.strip()
 
 

@@ -48,8 +48,7 @@ def test_all_run_and_are_reported_on_one_page(
 ) -> None:
     real = build.build
     monkeypatch.setattr(build, "build", lambda path, _=(): real(path))  # the pages alone
-    called = fairc("run", "suite.fexp")
-    assert called.status == 0
+    called = fairc("run", "suite.fexp").require(0)
     assert "report of all: results/suite/report.html" in called.out
     page = Path("results/suite/report.html").read_text(encoding="utf-8")
     assert page.index("The second") < page.index("The first")
@@ -73,8 +72,7 @@ def test_what_is_in_the_way_is_said_before_anything_runs(fairc: Fairc) -> None:
         mine = Path("out", name)
         mine.parent.mkdir(parents=True, exist_ok=True)
         mine.write_text("mine")
-        refused = fairc("run", "suite.fexp", "-o", "out")
-        assert refused.status == 2
+        refused = fairc("run", "suite.fexp", "-o", "out").require(2)
         assert "move or" in refused.err or "give this run its own" in refused.err, refused.err
         assert "cells to run" not in refused.err and not Path("out/second").exists()
         assert mine.read_text() == "mine"
@@ -127,8 +125,7 @@ def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) ->
     assert "cells to run" not in fairc("run", "plan").err
     assert fairc("pack", "results/suite/first", "-o", "first.zip").status == 0
     Path("results").rename("before")
-    called = fairc("verify", "first.zip")
-    assert called.status == 0, called.err
+    fairc("verify", "first.zip").require(0)
     assert fairc("report", "first.zip").status == 0
     assert {path.name for path in Path("results").iterdir()} == {"suite"}
     assert Path("results/suite/first/report.html").is_file()
@@ -138,17 +135,14 @@ def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) ->
 def test_cells_of_all_are_numbered_and_collected(fairc: Fairc) -> None:
     """One experiment after the other, in the order of the file."""
     assert fairc("compile", "suite.fexp", "-o", "plans", "--target", "json").status == 0
-    called = fairc("cell", "plans", "--index", "0,3-6")
-    assert called.status == 0, called.err
+    called = fairc("cell", "plans", "--index", "0,3-6").require(0)
     assert [line.split()[1] for line in called.out.splitlines()] == ["0", "3", "4", "5", "6"]
     assert "there is no index 8: the plan has 8 cells" in fairc("cell", "plans", "--index", 8).err
-    collected = fairc("run", "plans", "--collect")
-    assert collected.status == 1
+    collected = fairc("run", "plans", "--collect").require(1)
     assert "help: fairc cell plans/second --index 1-2" in collected.err
     assert "help: fairc cell plans/first --index 3" in collected.err
     assert fairc("cell", "plans", "--index", "1-2,7").status == 0
-    collected = fairc("run", "plans", "--collect")
-    assert collected.status == 0, collected.err
+    collected = fairc("run", "plans", "--collect").require(0)
     assert "report of all: results/suite/report.html" in collected.out
     assert "cells to run" not in fairc("run", "suite.fexp").err
     refused = fairc("run", "plans", "--collect", "-o", "plans")

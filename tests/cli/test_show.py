@@ -17,8 +17,7 @@ from .conftest import Fairc
 
 
 def test_families_are_listed(fairc: Fairc) -> None:
-    called = fairc("show")
-    assert called.status == 0
+    called = fairc("show").require(0)
     families = {line.split("  ")[0] for line in called.out.splitlines()}
     assert {
         "topologies",

@@ -10,7 +10,6 @@ import json
 import os
 import pwd
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -22,6 +21,7 @@ import click
 import duckdb
 import hostile
 import pytest
+from waiting import completed
 
 from fairc.cli import completion, failures
 from fairc.dsl.core.cache import cache_directory
@@ -125,8 +125,7 @@ def test_cells_that_a_run_cannot_have(
     why = "not a regular file" if kind == "a pipe" else "a line of it is too large"
     for command in (("methods",), ("report",), ("run", "-o", "again"), ("cell", "--index", "0")):
         name, *options = command
-        called = ran(name, "results/tiny", *options)
-        assert called.status == 2, called.err
+        called = ran(name, "results/tiny", *options).require(2)
         assert "cells.jsonl cannot be read" in called.err and why in called.err
     assert not Path("again/cells.jsonl").exists()
 
@@ -225,8 +224,7 @@ def test_nothing_is_written_through_a_link_in_a_run_directory(
         theirs.write_text("mine")
         place.unlink(missing_ok=True)
     place.symlink_to(theirs)
-    called = ran(command, "results/tiny")
-    assert called.status == 2
+    called = ran(command, "results/tiny").require(2)
     assert "is a link" in called.err
     files = [theirs / "mine"] if theirs.is_dir() else [theirs]
     assert [path.read_text() for path in files] == ["mine"]
@@ -242,8 +240,7 @@ def test_no_result_of_a_cell_is_written_through_a_link(fairc: Fairc, tmp_path: P
     for place in (of_cell, Path("plan/results")):
         shutil.rmtree(place)
         place.symlink_to(tmp_path / "canary")
-        called = fairc("cell", "plan", "--index", "0")
-        assert called.status == 2
+        called = fairc("cell", "plan", "--index", "0").require(2)
         assert "is a link" in called.err
         assert [path.name for path in (tmp_path / "canary").iterdir()] == ["mine"]
         place.unlink()
@@ -280,14 +277,7 @@ def test_settings_of_matplotlib_in_a_folder_are_not_read(tmp_path: Path) -> None
     """matplotlib looks for `matplotlibrc` where it is imported, and would wait for a pipe."""
     os.mkfifo(tmp_path / "matplotlibrc")
     code = "import os, fairc.runtime.report.build; print(os.getcwd())"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = completed([sys.executable, "-P", "-c", code], cwd=tmp_path, timeout=120, check=True)
     assert done.stdout.strip() == str(tmp_path)
 
 
@@ -451,8 +441,7 @@ def test_a_pipe_in_place_of_a_table(
     os.mkfifo(path)
     if not recorded:
         Path("results/tiny/files.json").unlink()
-    called = ran("table", "results/tiny", "goodput")
-    assert called.status == 2
+    called = ran("table", "results/tiny", "goodput").require(2)
     assert f"{path} is not a file that fairc wrote" in called.err
     path.unlink()
     assert ran("report", "results/tiny").status == 0

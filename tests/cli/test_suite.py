@@ -102,8 +102,7 @@ def standings() -> dict[str, dict[str, str]]:
 
 @pytest.mark.usefixtures("without_report")
 def test_members_run_and_criteria_are_decided(fairc: Fairc) -> None:
-    called = fairc("suite", "run", "mine")
-    assert called.status == 1
+    called = fairc("suite", "run", "mine").require(1)
     assert "error[unknown-workload]" in called.err and "did you mean `file`?" in called.err
     assert "1 refuted, 1 broken, 1 holds, 1 not tested" in called.out
     here = "cca=cubic, over=tcp"
@@ -132,8 +131,9 @@ def test_members_run_and_criteria_are_decided(fairc: Fairc) -> None:
 def test_each_combination_of_parameters_has_its_own_results(fairc: Fairc) -> None:
     """A controller that does not exist over a transport is named, and not called broken."""
     assert fairc("suite", "run", "mine", "--only", "one", "--only", "second").status == 1
-    over = fairc("suite", "run", "mine", "--set", "cca=bbr3", "--only", "one", "--only", "second")
-    assert over.status == 0
+    over = fairc(
+        "suite", "run", "mine", "--set", "cca=bbr3", "--only", "one", "--only", "second"
+    ).require(0)
     assert "one: not applicable: `bbr3` is not available over TCP" in over.err
     fairc("suite", "run", "mine", "--set", "cca=bbr3", "--set", "over=quic", "--only", "second")
     found = standings()
@@ -223,8 +223,7 @@ def test_an_experiment_that_another_process_runs_is_not_broken(fairc: Fairc) -> 
 
 
 def test_plan_says_what_is_broken(fairc: Fairc) -> None:
-    called = fairc("suite", "plan", "mine")
-    assert called.status == 2
+    called = fairc("suite", "plan", "mine").require(2)
     assert "broken: broken: no workload is called `fil`" in called.out
     assert "2 experiments: at most 32 cells" in called.out and "with --keep-raw" in called.out
     assert not Path("results").exists()
@@ -268,8 +267,7 @@ def test_what_is_wrong_with_a_suite_is_said_with_its_line(
 ) -> None:
     line, message, help = WRONG[text]
     (folder / "suite.toml").write_text(text, encoding="utf-8")
-    called = fairc("suite", "run", "mine")
-    assert called.status == 2
+    called = fairc("suite", "run", "mine").require(2)
     first, second = called.err.splitlines()
     assert first.startswith("error: mine/suite.toml:") and message in first
     assert f"suite.toml:{line}: " in first
@@ -293,8 +291,7 @@ def test_a_key_of_many_spaces(fairc: Fairc, folder: Path) -> None:
 
 
 def test_a_slip_in_a_value_is_no_column_of_the_page(fairc: Fairc) -> None:
-    called = fairc("suite", "run", "mine", "--set", "cca=cubik")
-    assert called.status == 2
+    called = fairc("suite", "run", "mine", "--set", "cca=cubik").require(2)
     assert "did you mean `cubic`?" in called.err and "cells to run" not in called.err
     assert not Path("results").exists()
 

@@ -74,8 +74,7 @@ def test_many_flows_of_one_index_are_one_row_for_people(fairc: Fairc) -> None:
     the highest flow; `--by flow`, --where and the forms for programs have each.
     """
     Path("crowd.fexp").write_text(CROWD % 13)
-    run = fairc("run", "crowd.fexp")
-    assert run.status == 0
+    run = fairc("run", "crowd.fexp").require(0)
     (line,) = (line for line in run.out.splitlines() if line.startswith("q"))
     each = json.loads(fairc("table", "results/crowd", "goodput", "--format", "json").out)
     flows = {row["by"]["flow"]: row["value"] for row in each}

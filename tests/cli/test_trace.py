@@ -17,8 +17,7 @@ LOGGED = "time,rate_mbps,rtt_ms\n11:00:00,4,20\n11:00:01,-,40\n11:00:03,8,30\n"
 
 def test_a_recording_is_shown_as_it_is_read(fairc: Fairc, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(LOGGED)
-    shown = fairc("trace", "log.csv", "missing: hold")
-    assert shown.status == 0
+    shown = fairc("trace", "log.csv", "missing: hold").require(0)
     for part in (
         "2 `rate_mbps` in mbps, 3 `rtt_ms` in ms",
         "rate: 5 s, 2 steps, then from the start again",

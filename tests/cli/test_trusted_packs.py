@@ -58,8 +58,7 @@ def test_programs_with_which_no_machine_comes_up(
 ) -> None:
     printed = "it did not come up\nfiles  holds  all\x1b[2J" + "x" * 5000
     monkeypatch.setattr(VmEngine, "prepare", raising(ProgramsFailed((printed,), "fairc doctor")))
-    called = trusted(*VERIFY)
-    assert called.status == 1
+    called = trusted(*VERIFY).require(1)
     assert rows(called)["cells"]["verdict"] == "holds"
     row = rows(called)["trusted programs"]
     assert row["verdict"] == "not done"

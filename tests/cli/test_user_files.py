@@ -57,8 +57,7 @@ def done(quick: Fairc, finished: Path) -> Fairc:
 def test_a_folder_that_is_no_run_is_refused_before_anything_is_run(quick: Fairc, name: str) -> None:
     put(f"mine/{name}", "mine/thesis.tex")
     before = listing(Path("mine"))
-    called = quick("run", "tiny.fexp", "-o", "mine")
-    assert called.status == 2
+    called = quick("run", "tiny.fexp", "-o", "mine").require(2)
     assert called.err.startswith(f"error: mine holds {name.split('/')[0]}")
     assert "its own directory with -o" in called.err
     assert listing(Path("mine")) == before
@@ -122,8 +121,7 @@ def test_a_report_does_not_replace_what_the_user_put_there(
     record["files"].pop(name, None)
     Path("run/files.json").write_text(json.dumps(record))
     put(f"run/{name}")
-    called = fairc("report", "run", "--format", name.rpartition(".")[2])
-    assert called.status == 2
+    called = fairc("report", "run", "--format", name.rpartition(".")[2]).require(2)
     assert f"run/{name} is not a file that fairc wrote" in called.err
     assert Path("run", name).read_text() == MINE
 
@@ -146,8 +144,7 @@ def test_the_spec_of_a_run_can_be_edited_where_it_is(quick: Fairc) -> None:
     assert spec.read_text() == text.replace("repeat  = 3", "repeat  = 5")
     assert other.read_text() == text.replace("repeat  = 3", "repeat  = 4")
     assert Path("mine/spec/notes.txt").read_text() == MINE
-    called = quick("run", "tiny.fexp", "-o", "mine")
-    assert called.status == 2
+    called = quick("run", "tiny.fexp", "-o", "mine").require(2)
     assert "mine/spec/tiny.fexp is not as fairc wrote it" in called.err
     assert quick("verify", "mine").status == 0
     assert quick("run", other, "-o", "mine").status == 0
@@ -160,8 +157,7 @@ def test_a_plan_is_not_continued_with_an_edited_spec(quick: Fairc) -> None:
     assert quick("run", "plan", "-o", "run").status == 0
     assert not Path("run/spec/notes.txt").exists()
     Path("plan/spec/tiny.fexp").write_text(MINE)
-    called = quick("run", "plan", "-o", "run")
-    assert called.status == 2
+    called = quick("run", "plan", "-o", "run").require(2)
     assert "plan/spec/tiny.fexp has changed since the plan" in called.err
 
 
@@ -183,13 +179,11 @@ def test_a_killed_command_goes_on(quick: Fairc, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("damaged", few([True, False], True))
 def test_without_its_record_a_run_keeps_its_results(done: Fairc, damaged: bool) -> None:
     Path("run/files.json").write_text("half") if damaged else Path("run/files.json").unlink()
-    called = done("run", "tiny.fexp", "-o", "run")
-    assert called.status == 2
+    called = done("run", "tiny.fexp", "-o", "run").require(2)
     assert "run/report.html is not a file that fairc wrote" in called.err
     Path("run/report.html").unlink()
     shutil.rmtree("run/figures")
-    called = done("run", "tiny.fexp", "-o", "run")
-    assert called.status == 0
+    called = done("run", "tiny.fexp", "-o", "run").require(0)
     assert "6 cells to run" not in called.err
     assert done("verify", "run").status == 0
     assert done("pack", "run", "-o", "run.zip").status == 0
@@ -208,8 +202,7 @@ def test_a_compiled_plan_leaves_the_user_s_files_alone(quick: Fairc) -> None:
     left = next(path for path in programs if path.exists())
     left.write_text(MINE)
     before = listing(Path("plan"))
-    called = quick(*compile_, "--set", "repeat=3")
-    assert called.status == 2
+    called = quick(*compile_, "--set", "repeat=3").require(2)
     assert f"{left} is not as fairc wrote it" in called.err
     assert listing(Path("plan")) == before
     left.unlink()
@@ -226,16 +219,14 @@ def test_a_pack_replaces_only_a_pack_of_the_run(
     shutil.copytree("run", "two")
     Path("run").rename("one")
     put("mine.zip")
-    called = done("pack", "one", "-o", "mine.zip")
-    assert called.status == 2
+    called = done("pack", "one", "-o", "mine.zip").require(2)
     assert "mine.zip exists, and is not a pack that fairc made of one" in called.err
     assert Path("mine.zip").read_text() == MINE
     assert done("pack", "one", "-o", "a.zip", "--with-raw").status == 0
     assert done("pack", "one", "-o", "b.zip").status == 0
     assert done("pack", "one", "-o", "a.zip").status == 0
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
-    called = done("pack", "two", "-o", "a.zip")
-    assert called.status == 2
+    called = done("pack", "two", "-o", "a.zip").require(2)
     assert "a.zip exists, and is not a pack that fairc made of two" in called.err
     before = listing(tmp_path).keys()
 
@@ -251,8 +242,7 @@ def test_a_pack_replaces_only_a_pack_of_the_run(
 
 def test_an_image_is_saved_to_a_new_file(fairc: Fairc) -> None:
     put("mine.tar.zst")
-    called = fairc("image", "save", "mine.tar.zst")
-    assert called.status == 2
+    called = fairc("image", "save", "mine.tar.zst").require(2)
     assert "mine.tar.zst exists" in called.err
     assert Path("mine.tar.zst").read_text() == MINE
 
@@ -269,8 +259,7 @@ def test_no_line_break_of_a_path_reaches_the_terminal(
     fairc: Fairc, tmp_path: Path, arguments: tuple[str, ...], character: str
 ) -> None:
     before = listing(tmp_path)
-    called = fairc(*(word.format(f"a{character}b.zip") for word in arguments))
-    assert called.status == 2
+    called = fairc(*(word.format(f"a{character}b.zip") for word in arguments)).require(2)
     assert "has a control character or a line break" in called.err
     assert f"a{character}b" not in called.out + called.err
     assert listing(tmp_path) == before
@@ -292,19 +281,16 @@ def test_an_empty_path_is_not_the_current_folder(
     fairc: Fairc, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     before = listing(tmp_path)
-    called = fairc(*arguments)
-    assert called.status == 2
+    called = fairc(*arguments).require(2)
     assert "the path is empty" in called.err
     assert listing(tmp_path) == before
 
 
 def test_names_that_are_too_long_are_refused(quick: Fairc) -> None:
     for arguments in (("run", "tiny.fexp", "-o"), ("compile", "tiny.fexp", "-o"), ("verify",)):
-        called = quick(*arguments, "n" * 256)
-        assert called.status == 2
+        called = quick(*arguments, "n" * 256).require(2)
         assert "File name too long" in called.err
-    called = quick("run", "tiny.fexp", "-o", "/".join(["n" * 100] * 40))
-    assert called.status == 2
+    called = quick("run", "tiny.fexp", "-o", "/".join(["n" * 100] * 40)).require(2)
     assert "too long for the files in it" in called.err
 
 
@@ -316,7 +302,6 @@ def test_without_a_working_directory_a_command_says_so(
     monkeypatch.chdir(gone)
     gone.rmdir()
     for arguments in (("check", tmp_path / "tiny.fexp"), ("pack", "run"), ("clean",)):
-        called = fairc(*arguments)
-        assert called.status == 3
+        called = fairc(*arguments).require(3)
         assert called.err.startswith("error: the working directory has been removed\nhelp: ")
     monkeypatch.chdir(tmp_path)

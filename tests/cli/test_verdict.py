@@ -38,8 +38,7 @@ def verdicts(fairc: Fairc, run: str = "one") -> list[dict[str, Any]]:
 
 
 def test_a_run_whose_claims_hold_is_well(fairc: Fairc) -> None:
-    called = fairc("run", write(HOLDS), "-o", "one")
-    assert called.status == 0
+    called = fairc("run", write(HOLDS), "-o", "one").require(0)
     assert "1 claim: 1 holds (2 intervals, each at 97.5 %" in called.out
     (found,) = verdicts(fairc)
     assert (found["verdict"], found["kind"], found["needed"]) == ("holds", "confirmatory", None)
@@ -51,8 +50,7 @@ def test_a_run_whose_claims_hold_is_well(fairc: Fairc) -> None:
 
 
 def test_a_run_ends_with_1_when_a_claim_fails_and_says_which(fairc: Fairc) -> None:
-    called = fairc("run", write(HOLDS, FAILS), "-o", "one")
-    assert called.status == 1
+    called = fairc("run", write(HOLDS, FAILS), "-o", "one").require(1)
     assert "fails  more than the link" in called.out
     assert "10 valid" not in called.err  # cells are as valid as ever
     assert fairc("verdict", "one").status == 1
@@ -74,8 +72,7 @@ def test_a_share_of_the_configurations_may_be_enough(fairc: Fairc) -> None:
     body = "holds = median(goodput, flow: a) > 700kbit/s"  # at 1 Mbit/s it cannot
     half = f'claim "in half of them" {{ for = 50%  {body} }}'
     most = f'claim "in most of them" {{ for = 60%  {body} }}'
-    called = fairc("run", write(half, most), "-o", "one")
-    assert called.status == 1
+    called = fairc("run", write(half, most), "-o", "one").require(1)
     assert "    holds  in half of them" in called.out
     assert "it holds in 1 of 2 configurations; 1 are claimed" in called.out
     assert "    fails  in most of them" in called.out
@@ -92,8 +89,7 @@ def test_a_trend_is_decided_by_a_test(fairc: Fairc) -> None:
         f'claim "more" {{ holds = increasing{of}',
         f'claim "less" {{ holds = decreasing{of}',
     )
-    called = fairc("run", write(rises, falls), "-o", "one")
-    assert called.status == 1
+    called = fairc("run", write(rises, falls), "-o", "one").require(1)
     assert "2 claims: 1 holds, 1 fails (4 intervals and tests, each at 98.75 %" in called.out
     assert "tau 1.000 (p = 0.00098), claimed to rise" in called.out
     found = verdicts(fairc)
@@ -119,8 +115,7 @@ def test_what_is_claimed_after_results_were_there_is_exploratory(fairc: Fairc) -
 
 
 def test_a_part_of_the_cells_decides_nothing_about_the_rest(fairc: Fairc) -> None:
-    called = fairc("run", write(HOLDS), "-o", "one", "--where", "rate == 1Mbit/s")
-    assert called.status == 0
+    fairc("run", write(HOLDS), "-o", "one", "--where", "rate == 1Mbit/s").require(0)
     (found,) = verdicts(fairc)
     assert [row["verdict"] for row in found["configurations"]] == ["holds", "undecided"]
     assert found["verdict"] == "undecided"
@@ -139,8 +134,7 @@ def test_junit_and_markdown(fairc: Fairc) -> None:
         "rate = 1Mbit/s",
     ]
     assert validity.get("failures") == "0"
-    called = fairc("verdict", "one", "--format", "md")
-    assert called.status == 1
+    called = fairc("verdict", "one", "--format", "md").require(1)
     rows = [line for line in called.out.splitlines() if line.startswith("| more than")]
     assert len(rows) == 1 and "| fails |" in rows[0] and "\\> 5 Mbit/s" not in rows[0]
     assert "&gt; 5 Mbit/s" in rows[0]
@@ -148,8 +142,7 @@ def test_junit_and_markdown(fairc: Fairc) -> None:
 
 def test_a_run_without_claims_is_judged_by_its_cells(fairc: Fairc) -> None:
     fairc("run", "tiny.fexp", "-o", "one")
-    called = fairc("verdict", "one")
-    assert called.status == 0
+    called = fairc("verdict", "one").require(0)
     assert "makes no claim" in called.out and "6 cells: 6 valid" in called.out
     assert fairc("verdict", "nothing").status == 2
 
@@ -166,8 +159,7 @@ def test_a_baseline_that_nothing_has_changed_against(fairc: Fairc) -> None:
     fairc("run", write(HOLDS), "-o", "one")
     Record(Path("one"), Path("one/.partial")).write("report.html", b"")
     assert fairc("pack", "one", "-o", "base.zip").status == 0
-    called = fairc("compare", "one", "--baseline", "base.zip")
-    assert called.status == 0
+    called = fairc("compare", "one", "--baseline", "base.zip").require(0)
     assert (
         "1 claim as before" in called.out
         and "cells in both, raw artefacts byte-identical: 20" in called.out

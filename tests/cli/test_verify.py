@@ -71,8 +71,7 @@ def edit(path: Path) -> None:
 
 
 def test_a_run_is_whole(made: Fairc) -> None:
-    called = made("verify", RUN)
-    assert called.status == 0, called.out
+    called = made("verify", RUN).require(0)
     assert called.out.startswith(f"{RUN} is whole: 6 of the plan's 6 cells; ")
     document = json.loads(made("verify", RUN, "--format", "json").out)
     assert (document["whole"], document["cells"], document["damaged"]) == (True, 6, [])
@@ -98,8 +97,7 @@ def test_a_run_is_whole(made: Fairc) -> None:
 def test_a_damaged_lock_is_not_replaced_silently(made: Fairc, text: str) -> None:
     """It knows when metrics were declared, and nothing else does."""
     (RUN / "lock.json").write_text(text)
-    called = made("verify", RUN)
-    assert called.status == 1
+    called = made("verify", RUN).require(1)
     assert f"rm {RUN}/lock.json; fairc run FILE -o {RUN}" in called.out
     assert made("run", "tiny.fexp", "-o", RUN).status == 2
     (RUN / "lock.json").unlink()
@@ -178,8 +176,7 @@ def test_what_is_derived_is_derived_again_from_raw_artefacts(
         "report": ("report", RUN),
         "table": ("table", RUN, "goodput"),
     }
-    called = made(*arguments[command])
-    assert called.status == 0, called.err
+    made(*arguments[command]).require(0)
     after = contents()
     assert {
         name for name in before if name.startswith("cells/") and after[name] != before[name]

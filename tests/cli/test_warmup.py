@@ -61,8 +61,7 @@ def medians(run: Path, factor: float) -> list[float]:
 
 @pytest.mark.usefixtures("without_drawing")
 def test_the_answer_with_half_and_twice_the_warm_up(fairc: Fairc, run: Path) -> None:
-    made = fairc("report", "one", "--warmup-sensitivity", "--format", "csv", "--format", "html")
-    assert made.status == 0
+    fairc("report", "one", "--warmup-sensitivity", "--format", "csv", "--format", "html").require(0)
     with (run / "figures/warmup.csv").open(newline="") as file:
         rows = {row["metric"]: row for row in csv.DictReader(file)}
     own = [rows[f"goodput of {flow} (bit/s)"] for flow in ("a", "b")]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,9 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_site_builds_and_needs_no_network(tmp_path: Path) -> None:
     """`make site` without its runs; its links are checked as it is built, too."""
     command = [sys.executable, "-m", "website", str(tmp_path / "site"), "--reports"]
-    done = subprocess.run(
-        command, cwd=ROOT / "scripts", capture_output=True, text=True, check=False
-    )
+    done = completed(command, cwd=ROOT / "scripts")
     assert done.returncode == 0, done.stdout + done.stderr
     gallery = (tmp_path / "site" / "gallery.html").read_text(encoding="utf-8")
     assert gallery.count('href="docs/learn/studies/') >= 20

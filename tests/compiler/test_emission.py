@@ -9,11 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from specs import compile_spec
 
 from fairc.compiler import Cell, Compilation, Plan, binary, compile, emit
 from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, mininet, runner
-from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
 
 SPEC = "spec/made-by-hand.fexp"
@@ -215,16 +215,13 @@ def test_a_plan_keeps_every_file_that_it_comes_from(tmp_path: Path) -> None:
         '  link r -- c { rate = trace("traces/down.trace")  delay = 10ms }\n}\n'
     )
     (spec / "nets/traces/down.trace").write_text("".join(f"{ms}\n" for ms in range(1, 2001)))
-    experiment, found = load(read(spec / "main.fexp"))
-    assert experiment is not None, render_full(found)
-    emit(compile(experiment), tmp_path / "plan", ["json"])
+    emit(compile_spec(spec / "main.fexp"), tmp_path / "plan", ["json"])
     kept = tmp_path / "plan" / "spec"
     paths = {path.relative_to(kept) for path in kept.rglob("*") if path.is_file()}
     assert paths == {path.relative_to(spec) for path in spec.rglob("*") if path.is_file()}
     assert all((kept / path).read_bytes() == (spec / path).read_bytes() for path in paths)
-    again, _ = load(read(kept / "main.fexp"))
-    assert again is not None
-    assert [*compile(again).cells()] == [*compile(experiment).cells()]
+    again, first = (compile_spec(folder / "main.fexp") for folder in (kept, spec))
+    assert [*again.cells()] == [*first.cells()]
 
 
 def test_what_in_a_plan_is_not_as_it_was_written(compilation: Compilation, tmp_path: Path) -> None:

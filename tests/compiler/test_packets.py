@@ -6,7 +6,7 @@ import json
 
 import pytest
 from documents import constants, interface_lines
-from specs import compilation_of, only_cell_of
+from specs import cells_of, compilation_of, only_cell_of
 from tables import rows
 
 from fairc import dsl
@@ -43,11 +43,7 @@ def compiled(
     """Return the cells, none where there is an error, and what was found."""
     text = TEXT.format(topology=topology, flow=flow, sweep=sweep, change=change)
     compilation = compilation_of(text)
-    try:
-        cells = list(compilation.cells())
-    except dsl.CompileError:
-        cells = []
-    return cells, compilation.diagnostics
+    return cells_of(compilation), compilation.diagnostics
 
 
 def cell_of(topology: str = "", flow: str = BULK, change: str = "") -> Cell:

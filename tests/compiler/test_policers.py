@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from documents import red_weight
-from specs import compilation_of, only_cell_of
+from specs import codes_of, compilation_of, only_cell_of
 
-from fairc import dsl
 from fairc.cell.expansion import expand, mac_address
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.engines import UML
 from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import cell_json
 from fairc.compiler.targets import containers, mininet
-from fairc.dsl.core.diagnostics import CompileError
 from fairc.mechanisms.devices.policer.cell import Policer
 from fairc.mechanisms.queues.red.cell import Red
 
@@ -50,17 +47,6 @@ USERS = """users heavy { count = 2 }  users light { count = 1 }
 
 def cells(text: str) -> list[Cell]:
     return list(compilation_of(text).cells())
-
-
-def codes(text: str) -> Sequence[str]:
-    experiment, found = dsl.load(dsl.Source("policed.fexp", text))
-    if experiment is None:
-        return [diagnostic.code for diagnostic in found.errors]
-    try:
-        list(compile(experiment).cells())
-    except CompileError as error:
-        return [diagnostic.code for diagnostic in error.diagnostics]
-    return []
 
 
 def policer_of(cell: Cell) -> Policer:
@@ -166,12 +152,12 @@ UDP = "flow u { over = udp  rate = 1Mbit/s  workload = bulk }"
     ],
 )
 def test_what_cannot_be_policed_is_refused(text: str, code: str) -> None:
-    assert code in codes(text)
+    assert code in codes_of(text)
 
 
 def test_classic_feedback_bears_losses_behind_the_queue() -> None:
     classic = ACCURATE.replace("accurate", "classic")
-    assert codes(spec(access(classic, more=", loss: 1%"), USERS)) == []
+    assert codes_of(spec(access(classic, more=", loss: 1%"), USERS)) == []
 
 
 def test_the_program_starts_it_in_place_of_the_kernel() -> None:

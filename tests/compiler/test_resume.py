@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from specs import compile_spec
 
-from fairc import dsl
-from fairc.compiler import compile
+from fairc.dsl import Source
 from fairc.dsl.core.diagnostics import CompileError
 
 SPEC = """fexp 1
@@ -24,10 +24,7 @@ def parameters(
 ) -> dict[str, Any]:
     """Return the parameters of a flow's CCA. Raises CompileError."""
     text = SPEC.replace("RATE", rate).replace("RTT", rtt).replace("OVER", over).replace("CCA", cca)
-    experiment, diagnostics = dsl.load(dsl.Source("e.fexp", text))
-    if experiment is None:
-        raise CompileError([*diagnostics.errors])
-    (cell,) = compile(experiment).cells()
+    (cell,) = compile_spec(Source("e.fexp", text)).cells()
     return dict(cell.flows[0].cca_parameters)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from specs import compilation_of
+from specs import cells_of, compilation_of
 
-from fairc import dsl
 from fairc.compiler import Cell
 from fairc.compiler.plan import SAMPLE_EVERY_NS, cell_json
 from fairc.compiler.plan.identity import identity_of
@@ -32,11 +31,7 @@ def compiled(
     """Return the cells, none if there are errors, and the findings of the compiler."""
     text = TEXT.format(measure=measure, duration=duration, rtt=rtt, flow=flow, key=key)
     compilation = compilation_of(text)
-    try:
-        cells = list(compilation.cells())
-    except dsl.CompileError:
-        cells = []
-    return cells, {d.code: d.severity for d in compilation.diagnostics}
+    return cells_of(compilation), {d.code: d.severity for d in compilation.diagnostics}
 
 
 def sampling(measure: str) -> dict[str, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ import hostile
 import pytest
 from documents import constants
 from specs import compilation_of, only_cell_of
+from waiting import completed
 
 from fairc.cell.expansion import mac_address
 from fairc.compiler import Cell, plan
@@ -71,12 +71,9 @@ def test_programs_for_containers_build_the_cell(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(program)
     runner.copy(tmp_path)
     code = "import runpy, sys\nfor path in sys.argv[1:]: print(runpy.run_path(path)['CELL'])"
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-c", code, *(f"{name}.py" for name in cells)],
         cwd=tmp_path,  # where `cell` is
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.stderr == ""
     for name, cell, built in zip(cells, cells.values(), done.stdout.splitlines(), strict=True):

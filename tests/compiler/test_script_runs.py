@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from emitted_programs import READ_BACK, told
+from kept_cells import run_alone
 from netns import hold, inside
-from waiting import ended, eventually
+from waiting import completed, ended, eventually
 
 from fairc.cell.expansion import expand
 from fairc.compiler import compile, emit
@@ -101,13 +102,7 @@ def test_a_cell_runs_and_leaves_its_artefacts(script: Path, tmp_path: Path, left
     script.write_text(f"{before}{MEANWHILE}\n\n{after[after.index('def main') :]}")
     show = ["ip", "-d", "-j", "link", "show", "dev", leftover]
     was = subprocess.run(show, capture_output=True, check=True).stdout
-    run = subprocess.run(
-        [PYTHON, script, out, "--repetition", "2"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    run = completed([PYTHON, script, out, "--repetition", "2"], timeout=120)
     assert (run.returncode, run.stderr) == (0, "")
     assert "flows" in run.stdout and "1 received" in run.stdout
     assert subprocess.run(show, capture_output=True, check=True).stdout == was
@@ -208,9 +203,7 @@ def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
     text = script.read_text()
     assert '"cca": "cubic"' in text
     script.write_text(text.replace('"cca": "cubic"', '"cca": "no_such_cca"'))
-    run = subprocess.run(
-        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=120, check=False
-    )
+    run = completed([PYTHON, script, tmp_path / "out"], timeout=120)
     cell = json.loads((tmp_path / "out/cell.json").read_text())
     assert run.returncode == 1 and cell["ended_by"] == "failed"
     assert "no_such_cca" in cell["notes"][0] and "no_such_cca" in run.stderr
@@ -224,9 +217,7 @@ def test_a_shell_that_missed_its_hangup_ends_with_its_terminal(
     before, _, after = text.partition("def meanwhile(net):")
     ignores = "def meanwhile(net):\n    net.get('c1').cmd(\"trap '' HUP\")"
     script.write_text(f"{before}{ignores}\n\n\n{after[after.index('def main') :]}")
-    run = subprocess.run(
-        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=120, check=False
-    )
+    run = completed([PYTHON, script, tmp_path / "out"], timeout=120)
     assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -256,13 +247,10 @@ def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> 
     address.
     """
     out = tmp_path / "out"
-    run = subprocess.run(
+    run = completed(
         [PYTHON, script, out, "--cli"],
         input="nodes\ns1 ping -c 1 c1\nr1 tc qdisc show dev r1-eth2\nexit\n",
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert run.returncode == 0, run.stderr
     said = run.stderr  # to which Mininet's logger writes
@@ -277,11 +265,8 @@ def test_the_engine_runs_the_very_file_of_a_plan(script: Path, tmp_path: Path) -
     engine = MininetEngine()
     engine.programs = unchanged(plan)
     assert engine.programs[cell.id] == (script.name, script.read_bytes())
-    engine.prepare()
     (tmp_path / "engine").mkdir()
-    result = engine.run(cell, tmp_path / "engine")
-    engine.close()
-    assert result.error == "", result.console
+    result = run_alone(engine, cell, tmp_path / "engine")
     assert (tmp_path / "engine" / script.name).read_bytes() == script.read_bytes()
     hand = tmp_path / "hand"
     command = [PYTHON, str(script), str(hand), "--repetition", "2"]
@@ -312,14 +297,11 @@ def test_mininets_own_program_opens_the_network(script: Path) -> None:
 
     In a namespace: it raises limits of the network that it is in, which all others take over.
     """
-    run = subprocess.run(
+    run = completed(
         ["unshare", "--net", "mn", "--custom", script, "--topo", f"{script.stem},2"],
         input="s1 ping -c 1 c1\nr1 tc qdisc show dev r1-eth2\nexit\n",
         cwd="/",
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     said = run.stdout + run.stderr
     assert run.returncode == 0, said
@@ -341,9 +323,7 @@ def test_a_network_that_cannot_be_made_is_explained(
     text = script.read_text()
     assert old in text
     script.write_text(text.replace(old, new))
-    run = subprocess.run(
-        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=120, check=False
-    )
+    run = completed([PYTHON, script, tmp_path / "out"], timeout=120)
     assert run.returncode == 1 and not (tmp_path / "out").exists()
     assert said in run.stderr and "Traceback" not in run.stderr
     assert len(run.stderr.splitlines()) <= 2, run.stderr
@@ -356,13 +336,10 @@ def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) ->
     (document,) = script.parent.parent.glob("cells.jsonl")
     wanted = document.with_name("document.json")
     wanted.write_text(json.dumps(expand(parse_cell(document.read_text().splitlines()[0]))))
-    run = subprocess.run(
+    run = completed(
         [PYTHON, "-c", READ_BACK, script, wanted, "mininet", "namespaces", "netlink"],
         cwd=script.parent,
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)

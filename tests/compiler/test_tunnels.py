@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from specs import only_cell_of
+from specs import codes_of, only_cell_of
 from tables import rows
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json
 from fairc.compiler.plan.consistency import contradiction
-from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.measurement.paths import Paths
 
 
@@ -35,18 +32,6 @@ experiment tunnels {{
 
 INNER = "tunnel t { from = a  to = c  header = 60B }"
 CHAIN = "link a -- b, b -- c, c -- d { rate = 10Mbit/s  delay = 5ms }\n"
-
-
-def codes(text: str) -> Sequence[str]:
-    experiment, found = dsl.load(dsl.Source("tunnels.fexp", text))
-    if experiment is None:
-        return [diagnostic.code for diagnostic in found.errors]
-    try:
-        compilation = compile(experiment)
-        list(compilation.cells())
-    except CompileError as error:
-        return [diagnostic.code for diagnostic in error.diagnostics]
-    return [diagnostic.code for diagnostic in compilation.diagnostics]
 
 
 def nodes_of(cell: Cell) -> list[str]:
@@ -148,7 +133,7 @@ tunnel t { from = a  to = d  header = 60B } | flow f { over = udp  workload = on
 @pytest.mark.parametrize(("body", "flows", "expected"), rows(REFUSED))
 def test_what_cannot_be_is_refused(body: str, flows: str, expected: str) -> None:
     text = spec(CHAIN + body, flows) if flows else spec(CHAIN + body)
-    assert set(codes(text)) == {expected}
+    assert set(codes_of(text)) == {expected}
 
 
 def test_contradictions_in_a_plan_are_found() -> None:

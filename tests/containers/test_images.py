@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import quic_image
 from real_time import undisturbed
+from waiting import completed
 
 from fairc.compiler import Cell, Compilation, emit
 from fairc.compiler.plan import MetricRequest, Requests
@@ -129,9 +129,7 @@ def test_the_compose_file_runs_by_itself(
 
     def call(*arguments: str) -> str:
         command = [COMPOSE, *arguments]
-        done = subprocess.run(
-            command, cwd=compose.parent, capture_output=True, text=True, timeout=120, check=False
-        )
+        done = completed(command, cwd=compose.parent, timeout=120)
         return done.stdout + done.stderr
 
     try:

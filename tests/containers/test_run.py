@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from specs import compilation_of
+from waiting import completed
 
 from fairc.cell.hosts import EVERYWHERE
 from fairc.compiler import Cell, Compilation, emit
@@ -115,9 +115,7 @@ def test_the_compose_file_runs_by_itself(
 
     def call(*arguments: str) -> str:
         command = [COMPOSE, *arguments]
-        done = subprocess.run(
-            command, cwd=compose.parent, capture_output=True, text=True, timeout=120, check=False
-        )
+        done = completed(command, cwd=compose.parent, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -570,13 +570,10 @@ def fairc(program: Path, tmp_path: Path) -> Callable[..., str]:
     (tmp_path / "toys.fexp").write_text(SPEC)
 
     def call(*arguments: str) -> str:
-        done = subprocess.run(
+        done = completed(
             [sys.executable, "-m", "fairc", *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(program)},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

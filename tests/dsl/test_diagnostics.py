@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from shutil import copytree, ignore_patterns
 
 import codes
 import pytest
+from waiting import completed
 
 from fairc.__main__ import main
 from fairc.cli import console, interruption
@@ -81,9 +81,7 @@ def in_a_process(words: str, folder: Path) -> str:
     """Return what a process of its own prints on standard error."""
     variables = {**os.environ, "PYTHONPATH": str(folder / "packages")}
     command = [sys.executable, "-m", "fairc", *words.split()]
-    return subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, check=False
-    ).stderr
+    return completed(command, cwd=folder, env=variables).stderr
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from trees import tree_of
+from waiting import completed
 
 from fairc.cell.devices import DEVICE_KINDS
 from fairc.cell.effects import EFFECT_KINDS
@@ -200,13 +201,10 @@ print(*runner.files())
 
 def run(program: Path, folder: Path, *specs: str) -> subprocess.CompletedProcess[str]:
     """Compile a cell of each spec with the copy."""
-    return subprocess.run(
+    return completed(
         [sys.executable, "-c", RUN, *specs],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(program)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -246,12 +244,10 @@ print(analysis_identity(Requests()))
 
 def test_what_judges_a_mechanism_is_in_the_identity_of_analyses(program: Path) -> None:
     def identity() -> str:
-        done = subprocess.run(
+        done = completed(
             [sys.executable, "-c", IDENTITY],
             cwd=program,
             env={**os.environ, "PYTHONPATH": str(program)},
-            capture_output=True,
-            text=True,
             check=True,
         )
         return done.stdout

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import completed
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "docs/reference/endpoints-protocol.md"
@@ -110,11 +110,6 @@ def test_every_event_has_the_fields_that_are_promised(
 
 
 def test_the_program_needs_no_library_of_the_machine_it_runs_on(program: Path) -> None:
-    output = subprocess.run(
-        ["readelf", "--program-headers", "--dynamic", program],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    output = completed(["readelf", "--program-headers", "--dynamic", program], check=True).stdout
     assert "INTERP" not in output
     assert "NEEDED" not in output

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from netns import namespace
+from waiting import completed
 
 NAMESPACE = f"fairc-loss-{os.getpid()}"
 RULES = """
@@ -32,9 +32,7 @@ def lossy() -> Iterator[tuple[str, ...]]:
     if (nft := shutil.which("nft") or shutil.which("nft", path="/usr/sbin:/sbin")) is None:
         pytest.skip("needs nft, to lose packets (apt install nftables)")
     with namespace(NAMESPACE) as inside:
-        rules = subprocess.run(
-            [*inside, nft, "-f", "-"], input=RULES, text=True, capture_output=True, check=False
-        )
+        rules = completed([*inside, nft, "-f", "-"], input=RULES)
         if rules.returncode != 0:
             pytest.skip(f"needs a kernel with nft's numgen: {rules.stderr.strip()}")
         yield inside

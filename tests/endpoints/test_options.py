@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from netns import IP, namespace
+from waiting import completed
 
 NAMESPACE = f"fairc-options-{os.getpid()}"
 # Fast Open for clients and servers; ECN where the other end asks, and asks; no SACK.
@@ -58,9 +59,7 @@ def test_requests_come_with_the_first_packet(
     server, client = transfer(REQUESTS, connections=2, prefix=host, options={"fast_open": True})
     served = sum(event["requests"] for event in server if event["event"] == "served")
     assert served >= sum(event["event"] == "fetched" for event in client) > 20
-    table = subprocess.run(
-        [*host, "cat", "/proc/net/netstat"], capture_output=True, text=True, check=True
-    ).stdout
+    table = completed([*host, "cat", "/proc/net/netstat"], check=True).stdout
     names, values = (line.split() for line in table.splitlines() if line.startswith("TcpExt:"))
     counts = dict(zip(names, values, strict=True))
     assert served - 4 <= int(counts["TCPFastOpenPassive"]) < served

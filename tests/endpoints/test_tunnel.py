@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import completed
 
 NAMESPACE = f"fairc-tunnel-{os.getpid()}"
 HEADER_BYTES = 60
@@ -111,7 +112,7 @@ def exchange(
         assert json.loads(tunnel.stdout.readline())["event"] == "ready"
         frames = json.dumps([(ethernet + packet).hex() for packet in packets])
         command = [*network, sys.executable, "-c", EXCHANGE]
-        ran = subprocess.run(command, input=frames, capture_output=True, text=True, check=True)
+        ran = completed(command, input=frames, check=True)
         tunnel.terminate()
         report = json.loads(tunnel.stdout.read())
     came = [None if each is None else bytes.fromhex(each) for each in json.loads(ran.stdout)]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from gentle import gentle
+from specs import compile_spec
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import Engine
@@ -38,10 +38,7 @@ def cells(folder: Path, cca: str, *objects: Path, queue: str = "fifo(20pkt)") ->
         shutil.copy(path, folder)
     file = folder / "own.fexp"
     file.write_text(SPEC.format(cca=cca, queue=queue))
-    experiment, found = dsl.load(dsl.read(file))
-    if experiment is None:
-        raise CompileError(found)
-    return list(compile(experiment).cells())
+    return list(compile_spec(file).cells())
 
 
 def codes(folder: Path, cca: str, *objects: Path) -> set[str]:

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from specs import only_cell_of
-from waiting import eventually
+from waiting import completed, eventually
 
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
@@ -178,12 +178,9 @@ def test_nothing_of_the_host_can_be_reached(place: Path, who: str) -> None:
         os.chown(place / "exchange", ORDINARY, ORDINARY)
     words = [str(os.getpid()), *(str(seccomp.NUMBERS[name]) for name in syscalls.CALLS)]
     with confinement.command(within, words, place) as (command, files):
-        done = subprocess.run(
+        done = completed(
             [*limits(within), *before, *command],
             pass_fds=files,
-            capture_output=True,
-            text=True,
-            check=False,
             timeout=60,  # without the filter it could stop its parent
         )
     assert (done.stderr, done.returncode) == ("", 0)

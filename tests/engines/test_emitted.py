@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emitted_programs import RUN
+from kept_cells import run_alone
 from specs import only_cell_of
 
 from fairc.cell.links import EMULATED_SLACK_NS
@@ -38,11 +39,7 @@ def cell() -> Cell:
 def measured(cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Measurement:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(guest_job, "PROGRAM", RUN.format(text=mininet.render(cell)))
-        engine = VmEngine()
-        engine.prepare()
-        result = engine.run(cell, tmp_path_factory.mktemp("emitted"))
-        engine.close()
-    assert result.error == "", result.console
+        result = run_alone(VmEngine(), cell, tmp_path_factory.mktemp("emitted"))
     return load(cell, result.artefacts)
 
 

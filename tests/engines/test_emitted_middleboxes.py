@@ -7,6 +7,7 @@ from pathlib import Path
 import middleboxes
 import pytest
 from emitted_programs import RUN
+from kept_cells import run_alone
 from specs import only_cell_of
 
 from fairc.compiler.targets import mininet
@@ -18,9 +19,4 @@ from fairc.runtime.measurement import load
 def test_each_of_them_works_under_mininet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = only_cell_of(middleboxes.SPEC)
     monkeypatch.setattr(guest_job, "PROGRAM", RUN.format(text=mininet.render(cell)))
-    engine = VmEngine()
-    engine.prepare()
-    result = engine.run(cell, tmp_path)
-    engine.close()
-    assert result.error == "", result.console
-    middleboxes.check(load(cell, result.artefacts))
+    middleboxes.check(load(cell, run_alone(VmEngine(), cell, tmp_path).artefacts))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from emitted_programs import READ_BACK, told
+from kept_cells import run_alone
 from specs import compilation_of
 
 from fairc.cell.expansion import expand
@@ -82,11 +83,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patched:
         program = PROGRAM.format(files=files, names=names, read=READ_BACK)
         patched.setattr(guest_job, "PROGRAM", program)
-        engine = VmEngine()
-        engine.prepare()
-        result = engine.run(ran, tmp_path_factory.mktemp("networks"))
-        engine.close()
-    assert result.error == "", result.console
+        result = run_alone(VmEngine(), ran, tmp_path_factory.mktemp("networks"))
     return {name: read(result.artefacts / f"{name}.read-back.json") for name in names}
 
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from kept_cells import run_alone
 from madeimages import docker, layer
 from twice import cells_of, equal_artefacts
 
@@ -57,11 +58,8 @@ def why(cell: Cell, place: Path) -> str:
     """Return why a cell is invalid."""
     engine = UmlEngine()
     engine.allow_programs, engine.program_files = True, place
-    engine.prepare()
     (place / "run").mkdir()
-    raw = engine.run(cell, place / "run")
-    engine.close()
-    assert raw.error == ""
+    raw = run_alone(engine, cell, place / "run")
     verdict, reasons = judge(load(cell, raw.artefacts))
     assert verdict == "invalid"
     return " ".join(reasons)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from documents import program
+from kept_cells import run_alone
 
 from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
@@ -71,10 +72,6 @@ def test_the_program_ran_as_it_is_written(cell: Cell, folder: Path) -> None:
 
 
 def test_another_run_gives_the_same_bytes(cell: Cell, folder: Path, tmp_path: Path) -> None:
-    engine = UmlEngine()
-    engine.prepare()
-    again = engine.run(cell, tmp_path)
-    engine.close()
-    assert again.error == ""
+    again = run_alone(UmlEngine(), cell, tmp_path)
     for file in sorted(folder.iterdir()):
         assert (again.artefacts / file.name).read_bytes() == file.read_bytes(), file.name

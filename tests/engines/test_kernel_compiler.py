@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 from fairc.runtime.uml import source
 
@@ -34,12 +35,10 @@ def test_files_whose_macros_speak_to_no_compiled_header_read_them(
     program.chmod(0o755)
     file = tmp_path / "file.c"
     file.write_text(f"#include <linux/types.h>\n{before}#include {header}\n")
-    done = subprocess.run(
+    done = completed(
         ["sh", str(COMPILER), *OPTIONS, str(file)],
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         check=True,
     )
     command, *names = done.stdout.splitlines()

@@ -5,12 +5,11 @@ one does to its cell and to no other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernel_modules import AIMD, AVOID, cell_of, packets, run, with_
+from kernel_modules import AIMD, AVOID, LoadingEngine, cell_of, packets, run, with_
 
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
@@ -22,15 +21,7 @@ from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement import load
 from fairc.runtime.uml import confinement
 
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[UmlEngine]:
-    """Return a prepared engine that may load modules."""
-    made = UmlEngine()
-    made.allow_modules = True
-    made.prepare()
-    yield made
-    made.close()
+ENGINE = LoadingEngine
 
 
 def test_a_module_does_what_the_built_in_does(engine: UmlEngine, tmp_path: Path) -> None:

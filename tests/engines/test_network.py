@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from kept_cells import run_alone
 from specs import compilation_of
 
 from fairc.compiler import Cell
@@ -197,12 +198,8 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """What both ways leave behind, read back in one guest."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(guest_job, "PROGRAM", READ)
-        engine = UmlEngine()
-        engine.prepare()
         cell = cell_of({"queues": QUEUES, "proxies": PROXIES}[request.param])
-        result = engine.run(cell, tmp_path_factory.mktemp("network"))
-        engine.close()
-    assert result.error == "", result.console
+        result = run_alone(UmlEngine(), cell, tmp_path_factory.mktemp("network"))
     return json.loads((result.artefacts / "found.json").read_text())
 
 

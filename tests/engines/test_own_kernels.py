@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from specs import compilation_of
+from specs import compilation_of, compile_spec
 
 from fairc.cli.commands import image as command
-from fairc.compiler import Cell, compile, engine_choice
+from fairc.compiler import Cell, engine_choice
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl import Source, load
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
@@ -54,10 +54,7 @@ def l4s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compiled(cca: str, kernel: str = "l4s", queue: str = "fifo(10pkt)") -> list[Cell]:
-    experiment, found = load(Source("x.fexp", SPEC.format(cca=cca, kernel=kernel, queue=queue)))
-    if experiment is None:
-        raise CompileError(found)
-    made = compile(experiment)
+    made = compile_spec(Source("x.fexp", SPEC.format(cca=cca, kernel=kernel, queue=queue)))
     cells = list(made.cells())
     made.diagnostics.raise_if_errors()
     return cells

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from specs import compile_spec
 
-from fairc import dsl
-from fairc.compiler import Cell, Compilation, compile
-from fairc.dsl.core.diagnostics import CompileError
+from fairc.compiler import Cell, Compilation
 from fairc.mechanisms.workloads.program.cell import ProgramWorkload
 from fairc.mechanisms.workloads.program.record import in_order
 from fairc.runtime.analysis.values import values
@@ -73,20 +71,13 @@ def compiled(
         shutil.copy(file, folder)
     spec = folder / "own.fexp"
     spec.write_text(SPEC.format(flows="\n  ".join(flows), more=more))
-    experiment, found = dsl.load(dsl.read(spec))
-    if experiment is None:
-        raise CompileError(found)
-    return compile(experiment)
+    return compile_spec(spec)
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[UmlEngine]:
-    """Return a prepared engine that may run programs."""
-    made = UmlEngine()
-    made.allow_programs = True
-    made.prepare()
-    yield made
-    made.close()
+class ENGINE(UmlEngine):
+    """An engine that may run programs."""
+
+    allow_programs = True
 
 
 def run(engine: UmlEngine, cell: Cell, folder: Path, files: Path) -> RawResult:
@@ -222,9 +213,7 @@ def test_programs_may_ask_the_servers_of_others(engine: UmlEngine, tmp_path: Pat
     (files / "answers.py").write_text(ANSWERS)
     (files / "answers.py").chmod(0o755)
     (files / "star.fexp").write_text(STAR)
-    experiment, found = dsl.load(dsl.read(files / "star.fexp"))
-    assert experiment is not None, found
-    (cell,) = compile(experiment).cells()
+    (cell,) = compile_spec(files / "star.fexp").cells()
     measured = load(cell, run(engine, cell, tmp_path / "one", files).artefacts)
     (queue,) = (q for q in measured.queues if q.place == measured.flows[2].plan.bottleneck)
     assert (queue.left.source_port == 5001).any()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernel_modules import packets, run
+from kernel_modules import LoadingEngine, packets, run
+from specs import compile_spec
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.runtime import validity
 from fairc.runtime.analysis.cells import analyse
@@ -17,6 +16,7 @@ from fairc.runtime.engines import host
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import load
 
+ENGINE = LoadingEngine
 END = Path(__file__).parents[2] / "examples" / "module" / "sch_end.c"
 TCP = """
   topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, queue: {queue})
@@ -47,26 +47,13 @@ TWO = """
 """
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[UmlEngine]:
-    """Return a prepared engine that may load modules."""
-    made = UmlEngine()
-    made.allow_modules = True
-    made.prepare()
-    yield made
-    made.close()
-
-
 def cell_of(folder: Path, queue: str, body: str = TCP, source: str | None = None) -> Cell:
     """Compile a cell with a queue; source: of `sch_end.c` beside its file."""
     folder.mkdir(exist_ok=True)
     (folder / "sch_end.c").write_text(END.read_text() if source is None else source)
     text = "fexp 1\nexperiment own {" + body.format(queue=queue) + "}\n"
     (folder / "own.fexp").write_text(text)
-    experiment, found = dsl.load(dsl.read(folder / "own.fexp"))
-    if experiment is None:
-        raise CompileError(found)
-    (cell,) = compile(experiment).cells()
+    (cell,) = compile_spec(folder / "own.fexp").cells()
     return cell
 
 
@@ -104,9 +91,8 @@ def test_what_it_does_follows_from_its_parameter(
     cell = cell_of(tmp_path, queue, OVERLOAD)
     raw = run(engine, cell, tmp_path)
     assert raw.error == ""
-    experiment, _ = dsl.load(dsl.read(tmp_path / "own.fexp"))
-    assert experiment is not None
-    analysis = analyse(cell, raw.artefacts, compile(experiment).plan.requests)
+    requests = compile_spec(tmp_path / "own.fexp").plan.requests
+    analysis = analyse(cell, raw.artefacts, requests)
     assert analysis.verdict == "valid", analysis.reasons
     (delay_s,) = [m.value for m in analysis.metrics if m.metric == "queue_delay.mean"]
     frame_s = 1514 * 8 / 10e6

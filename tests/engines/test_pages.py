@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from kept_cells import run_alone
 
 from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
@@ -63,11 +64,7 @@ def test_what_a_script_names_comes_after_it(measured: Measurement) -> None:
 
 
 def test_it_runs_twice_the_same(cell: Cell, folder: Path, tmp_path: Path) -> None:
-    engine = UmlEngine()
-    engine.prepare()
-    again = engine.run(cell, tmp_path)
-    engine.close()
-    assert again.error == ""
+    again = run_alone(UmlEngine(), cell, tmp_path)
     for name in ("web.client.ndjson", "web.server.ndjson"):
         assert (again.artefacts / name).read_bytes() == (folder / name).read_bytes()
     ended = [

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from madeimages import docker, layer
+from specs import compile_spec
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.uml import UmlEngine
@@ -62,10 +62,7 @@ def images(folder: Path, *names: str) -> None:
 def compiled(folder: Path, *flows: str) -> Cell:
     spec = folder / "x.fexp"
     spec.write_text(SPEC.format(flows="\n  ".join(flows)))
-    experiment, found = dsl.load(dsl.read(spec))
-    if experiment is None:
-        raise CompileError(found)
-    (cell,) = compile(experiment).cells()
+    (cell,) = compile_spec(spec).cells()
     return cell
 
 

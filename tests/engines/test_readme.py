@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^ *(cubic|bbr|) +[0-9.]+ +([0-9.]+) \.\. ([0-9.]+) +6$", re.MULTILINE)
@@ -27,7 +27,7 @@ def test_the_numbers_of_the_readme_are_those_of_its_file(tmp_path: Path) -> None
     shown = intervals((ROOT / "README.md").read_text(encoding="utf-8"))
     spec = ROOT / "examples" / "quickstart.fexp"
     command = [sys.executable, "-m", "fairc", "run", str(spec), "-o", str(tmp_path / "run")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = completed(command, check=True)
     found = intervals(done.stdout)
     assert [flow for flow, *_ in shown] == [flow for flow, *_ in found] == ["cubic", "bbr", ""]
     for (_, low, high), (_, least, most) in zip(shown, found, strict=True):

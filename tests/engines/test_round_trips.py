@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_cells import run_alone
 from numpy.typing import NDArray
 from specs import only_cell_of
 
@@ -38,12 +39,8 @@ Floats = NDArray[np.float64]
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Measurement, Path]]:
-    engine = UmlEngine()
-    engine.prepare()
     cell = only_cell()
-    raw = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
-    assert not raw.error, raw.error
+    raw = run_alone(UmlEngine(), cell, tmp_path_factory.mktemp("cell"))
     yield load(cell, raw.artefacts), raw.artefacts
 
 

@@ -18,7 +18,7 @@ import guests
 import pytest
 from guests import misbehave, run
 from specs import dumbbell, only_cell_of
-from waiting import eventually
+from waiting import completed, eventually
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json
@@ -187,9 +187,7 @@ def test_the_same_bytes_on_another_host(
     program = PROGRAM.format(cell=cell_json(cells[0]), folder=str(tmp_path))
     command = [*HOSTS[host], sys.executable, "-c", textwrap.dedent(program)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(kernel.folder().parents[2])}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment
-    )
+    done = completed(command, cwd=ROOT, env=environment)
     assert done.stdout.strip() == golden.sha256, done.stdout + done.stderr
 
 

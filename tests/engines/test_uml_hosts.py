@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from representatives import few
+from waiting import completed
 
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, kernel, trial
@@ -50,11 +51,8 @@ def fairc(
     host: list[str], tmp_path: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     (tmp_path / "hosts.fexp").write_text(SPEC)
-    return subprocess.run(
+    return completed(
         [*host, sys.executable, "-m", "fairc", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
         cwd=tmp_path,
         env={**os.environ, "XDG_CACHE_HOME": str(CACHE), **environment},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import guests
 import pytest
 from guests import misbehave, run
 from torture import tree
+from waiting import completed
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json
@@ -119,7 +119,7 @@ def test_a_cell_runs_without_any_privilege(
         print(result.error or result.sha256)
     """
     command = ["unshare", "--user", "--net", sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = completed(command, cwd=ROOT)
 
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.strip()) == 64, done.stdout

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
+from waiting import completed
 
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.base import declared
@@ -23,7 +23,7 @@ def test_a_value_has_the_unit_that_its_word_declares() -> None:
 
 def test_a_metric_is_imported_without_the_others_and_what_reads_artefacts() -> None:
     code = "import sys, fairc.runtime.metrics.plt; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code], check=True)
     names = [name for name in done.stdout.split() if name.partition(".")[0] == "fairc"]
     assert len(names) <= 80, names
     assert not {"fairc.runtime.metrics.rtt", "fairc.runtime.measurement.loading"} & {*names}

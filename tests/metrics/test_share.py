@@ -9,10 +9,9 @@ import pytest
 from computed import results, values
 from madeartefacts import RATE_BPS, Made, hand_made
 from madecell import FULL, VIDEO
+from specs import compile_spec
 from storedcells import result_of
 
-from fairc import dsl
-from fairc.compiler import compile
 from fairc.compiler.plan import (
     Cell,
     CellValue,
@@ -246,9 +245,7 @@ def test_who_is_alone_has_its_fair_share(tmp_path: Path) -> None:
 
 def test_a_parking_lot_by_hand() -> None:
     """20 Mbit/s behind both links: `long` crosses both, and each other flow one of them."""
-    experiment, found = dsl.load(dsl.read(EXAMPLE))
-    assert experiment is not None, dsl.render_full(found)
-    cell = next(iter(compile(experiment).cells()))
+    cell = next(iter(compile_spec(EXAMPLE).cells()))
 
     def fair_mbps(
         alone: dict[str, float], links: tuple[tuple[str, str, float], ...] = ()

@@ -12,11 +12,10 @@ import pytest
 from computed import results, values
 from madeartefacts import RATE_BPS, Made, hand_made
 from madecell import FULL, VIDEO
+from specs import compile_spec
 
-from fairc import dsl
 from fairc.cell.framing import Framing
 from fairc.cell.workloads import Distribution
-from fairc.compiler import compile
 from fairc.mechanisms.workloads.onoff.cell import OnOffWorkload
 from fairc.mechanisms.workloads.requests.cell import RequestsWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement, load
@@ -30,9 +29,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/custom-topology.fexp"
 @pytest.fixture
 def network() -> SimpleNamespace:
     """A long flow over two bottlenecks, and a short one over each of them."""
-    experiment, found = dsl.load(dsl.read(EXAMPLE))
-    assert experiment is not None, dsl.render_full(found)
-    cell = next(iter(compile(experiment).cells()))
+    cell = next(iter(compile_spec(EXAMPLE).cells()))
     flows = {
         flow.name: SimpleNamespace(
             name=flow.name, plan=flow, queue=SimpleNamespace(place=flow.bottleneck)

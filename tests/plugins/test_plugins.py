@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from waiting import completed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -48,12 +49,8 @@ print(sorted((finding.what, finding.well) for finding in found))
 def lines() -> list[str]:
     """What a Python says that has the package installed."""
     paths = os.pathsep.join([str(HERE / "example"), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-c", f"SPEC = {SPEC!r}{PROGRAM}"],
-        env=os.environ | {"PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = completed(
+        [sys.executable, "-c", f"SPEC = {SPEC!r}{PROGRAM}"], env=os.environ | {"PYTHONPATH": paths}
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

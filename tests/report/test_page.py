@@ -8,13 +8,13 @@ import html
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from waiting import completed
 
 from fairc.runtime.report.build import build
 from fairc.runtime.report.page import _code
@@ -201,7 +201,7 @@ def test_importing_what_writes_numbers_is_light() -> None:
         "import sys, fairc.runtime.formatting;"
         "print([m for m in ('numpy', 'matplotlib', 'duckdb', 'scipy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code], check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -34,9 +34,7 @@ def drawing_of(make_run: Maker, metric: str, **spec: object) -> Drawing:
         more=values,
         **spec,
     )
-    _, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
-    return drawing
+    return requested(path)[1]
 
 
 def lanes(drawing: Drawing) -> list[Lane]:

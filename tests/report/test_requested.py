@@ -18,6 +18,7 @@ from requested_figures import (
     Maker,
     planned,
     requested,
+    requested_table,
     run_of,
     subject_of,
     texts_of,
@@ -50,7 +51,6 @@ from fairc.runtime.report.figures.rows import Rows
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.statistics import median
 
 F = "fairness.F"
@@ -113,7 +113,6 @@ def test_a_run_with_little_to_show_has_a_report(make_run: Maker, bad: dict[Any, 
 def test_a_figure_of_one_flow_shows_that_flow_alone(make_run: Maker) -> None:
     path = run_of(make_run, "line(goodput(bbr), x: n, by: loss)")
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert drawing.title == "goodput of bbr against n by loss"
     assert drawing.name == "01-line-goodput-bbr"
     values = values_of(subject, "goodput", n="2", loss="1%")
@@ -129,7 +128,6 @@ def test_an_expression_is_what_a_claim_about_it_would_find(make_run: Maker) -> N
     bad = {(0, 3): ("ok", "invalid", ["base RTT is 70 ms"])}
     path = run_of(make_run, f"line({gain}, x: loss)", bad=bad, common=("starts",))
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert drawing.caption.startswith(f"Line: `{gain}`; band or bar: its 95 % interval")
     assert "n = 23 cells; left out: 1 invalid." in drawing.caption
     query = load(subject, subject.run.plan.figures[0])
@@ -152,7 +150,6 @@ def test_each_point_of_a_scatter_plot_is_a_repetition(make_run: Maker) -> None:
         undefined={(0, 2): "no time together"},
     )
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert drawing.title == "goodput of bbr against fairness.F by n and loss"
     assert "Each small point is a repetition, 5 to 6 in a group" in drawing.caption
     assert "which holds 86 % of it" in drawing.caption
@@ -173,7 +170,7 @@ def test_a_scatter_plot_of_many_groups_has_a_panel_for_each_flow(make_run: Maker
     sweep = {"n": tuple(str(n) for n in range(1, 11))}
     path = run_of(make_run, "scatter(utilization, x: goodput, by: n)", sweep)
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    assert isinstance(drawing.picture, Chart)
     assert [panel.heading for panel in drawing.picture.panels] == ["flow = cubic", "flow = bbr"]
     assert [key.text for key in drawing.picture.keys] == [f"n = {n}" for n in sweep["n"]]
 
@@ -190,7 +187,7 @@ def test_where_chooses_flows_of_the_metric_that_names_none(
     make_run: Maker, figure: str, names: list[str]
 ) -> None:
     _, drawing = requested(run_of(make_run, figure, {"n": ("1",)}))
-    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    assert isinstance(drawing.picture, Chart)
     points_and_means = len(drawing.picture.panels[0].marks)
     assert points_and_means == 2 * max(1, len(names))  # one group has no name
     assert [key.text for key in drawing.picture.keys] == names
@@ -232,7 +229,7 @@ def test_points_of_one_colour_have_different_markers(make_run: Maker) -> None:
     """The seventh line begins the colours anew, and no dash can tell points apart."""
     path = run_of(make_run, "line(goodput, x: flow, by: n)", {"n": tuple("1234567")})
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    assert isinstance(drawing.picture, Chart)
     lines = [
         mark
         for mark in drawing.picture.panels[0].marks
@@ -307,7 +304,6 @@ def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
     bad = {(1, 3): ("ok", "invalid", ["base RTT is 70 ms"]), (4, 1): ("failed", None, ["no"])}
     path = run_of(make_run, report, bad=bad, undefined={(4, 2): "no time together"})
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     values = values_of(subject, F, n="2")[None]
     assert len(values) == 9
     squares, circles = sum(v <= -LEAST for v in values), sum(v >= LEAST for v in values)
@@ -339,7 +335,7 @@ def test_noise_of_f_fills_no_mark(make_run: Maker) -> None:
         fairness=False,
     )
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Heat)
+    assert isinstance(drawing.picture, Heat)
     (found,) = drawing.picture.maps
     assert [(t.side, t.sure) for t in found.tiles.values()] == [(-1, False), (-1, True)]
     assert "cubic dominates in 1 and bbr dominates in 0 of 2 tiles" in drawing.alt
@@ -356,7 +352,6 @@ def shade_of(value: float) -> str:
 def test_a_side_is_open_where_the_interval_holds_0(make_run: Maker) -> None:
     path = run_of(make_run, "heatmap(fairness.F, x: n, y: loss)")
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     estimates = [
         median(values_of(subject, F, n=n, loss=loss)[None])
         for n in SWEEP["n"]
@@ -385,8 +380,7 @@ def test_a_line_is_the_median_of_its_cells(
     path = run_of(make_run, "line(goodput, x: n, by: loss)")
     seen: list[Any] = []
     monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
-    subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
+    subject, _ = requested(path)
     (lines,) = seen
     assert [found.name for found in lines] == ["0%, cubic", "0%, bbr", "1%, cubic", "1%, bbr"]
     expected = median(values_of(subject, "goodput", loss="1%", n="5")["bbr"])
@@ -423,8 +417,7 @@ def test_a_line_over_time_is_what_the_slots_hold(
     )
     seen: list[Any] = []
     monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
-    subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
+    subject, _ = requested(path)
     (lines,) = seen
     light = next(found for found in lines if found.name == "light")
     rows = subject.run.rows(
@@ -445,7 +438,6 @@ def test_a_line_of_the_window_over_time_is_drawn(make_run: Maker) -> None:
     )
     path = make_run(figures=(window,), repeat=2, duration_s=3.0, more=rows)
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert "mean congestion window of a flow's connections" in drawing.caption
     assert any("cwnd.mean (packets)" in text for text in texts_of(render(drawing).svg["page"]))
 
@@ -465,7 +457,7 @@ def test_panels_whose_values_differ_tenfold_have_axes_of_their_own(
     )
     path = make_run(sweep=sweep, axes=plan.axes, figures=(delays,), repeat=2, more=rows)
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    assert isinstance(drawing.picture, Chart)
     ends = [panel.y.high for panel in drawing.picture.panels if panel.y]
     assert ends == pytest.approx([1.05 * 7.5, 1.05 * 750] if own else [])
     assert ("Each panel has a vertical axis of its own." in drawing.caption) == own
@@ -474,7 +466,6 @@ def test_panels_whose_values_differ_tenfold_have_axes_of_their_own(
 def test_where_keeps_what_it_says(make_run: Maker) -> None:
     path = run_of(make_run, "cdf(fairness.F, where: n > 1 and repetition <= 2)")
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     ((names, rows),) = [(f.where.names, f.where.rows) for f in subject.run.plan.figures if f.where]
     assert names == ("n", "repetition")
     assert set(rows) == {("2", "1"), ("2", "2"), ("5", "1"), ("5", "2")}
@@ -507,7 +498,6 @@ def test_bins_hold_every_value_and_are_symmetrical() -> None:
 def test_convergence_says_how_many_configurations_are_enough(make_run: Maker) -> None:
     path = run_of(make_run, "convergence(utilization, percentile: 50, draws: 50)")
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert re.search(
         r"(\d+ of 6|not even half of the 6) configurations are enough", drawing.caption
     )
@@ -538,8 +528,7 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     path = run_of(
         make_run, "table(fairness.F, by: [loss, n], percentile: 50)  table(goodput, by: n)"
     )
-    subject, sheet = requested(path)
-    assert isinstance(sheet, Sheet)
+    subject, sheet = requested_table(path)
     expected = median(values_of(subject, F, loss="1%", n="1")[None])
     *value, n, found, interval = sheet.rows[3]
     assert (value, n) == (["1%", "1"], Number("6", "6"))
@@ -547,8 +536,7 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     assert isinstance(interval, tuple)
     assert float(found.exact) == pytest.approx(expected.value)
     assert [float(end.exact) for end in interval] == [expected.low, expected.high]
-    _, goodput = requested(path, 1)
-    assert isinstance(goodput, Sheet)
+    _, goodput = requested_table(path, 1)
     assert [name for name, _ in goodput.head] == [
         "n",
         "flow",

@@ -9,7 +9,6 @@ from requested_figures import SWEEP, Maker, planned, requested, run_of, texts_of
 from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.figures import (
-    Drawing,
     query,
 )
 from fairc.runtime.report.figures.boxplot import matched
@@ -24,7 +23,6 @@ F = "fairness.F"
 def test_boxes_with_tests(make_run: Maker) -> None:
     path = run_of(make_run, "boxplot(fairness.F, by: [loss, n], notch: on, test: welch)")
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     every = [
         welch(
             values_of(subject, F, n=a, loss=loss)[None], values_of(subject, F, n=b, loss=loss)[None]
@@ -55,7 +53,6 @@ def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
         ),
     )
     _, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert "No notch: values of one cell are not independent." in drawing.caption
     assert "No test: values of one cell are not independent." in drawing.caption
 
@@ -72,7 +69,6 @@ def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
     points = [query.Summing(found)(members) for _, members in found.groups(("n",))]
     assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
     _, boxes = requested(path, 1)
-    assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)
     for caption in (drawing.caption, boxes.caption):
         assert "Groups mix configurations, so they have no interval and no test" in caption
     assert not any("p =" in text for text in texts_of(render(boxes).svg["page"]))
@@ -83,7 +79,6 @@ def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
         make_run, "boxplot(fairness.F, by: [loss, n], test: wilcoxon)", common=("the starts",)
     )
     subject, drawing = requested(path)
-    assert isinstance(drawing, Drawing)
     assert "Wilcoxon's signed-rank test of the differences in each repetition" in drawing.caption
     of = {
         (loss, n): values_of(subject, F, n=n, loss=loss)[None]

@@ -48,9 +48,7 @@ def run_with(
 
 
 def drawing(path: Path) -> Drawing:
-    _, made = requested(path)
-    assert isinstance(made, Drawing)
-    return made
+    return requested(path)[1]
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+
+from waiting import completed
 
 from fairc.runtime.run.lock import ANALYSIS
 
@@ -15,9 +16,7 @@ print(*(name for name in sys.modules if name.startswith("fairc.runtime.")))
 
 
 def test_all_code_that_analyses_is_in_the_hash() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
-    )
+    done = completed([sys.executable, "-c", IMPORTED], check=True)
     used = {name.removeprefix("fairc.runtime.").replace(".", "/") for name in done.stdout.split()}
     packages = {name for name in used if any(other.startswith(f"{name}/") for other in used)}
     hashed = [name.removesuffix(".py") for name in ANALYSIS]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import eventually
+from waiting import completed, eventually
 
 import fairc
 from fairc.runtime.host import clean, watcher
@@ -139,9 +139,7 @@ def test_what_runs_in_a_container_is_no_orphan(tmp_path: Path) -> None:
 def test_a_mark_tells_a_container_from_its_host() -> None:
     command = "from fairc.runtime.host.supervisor import mark; print(mark())"
     container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
-    inside = subprocess.run(
-        [*container, sys.executable, "-c", command], capture_output=True, text=True, check=True
-    ).stdout
+    inside = completed([*container, sys.executable, "-c", command], check=True).stdout
     pid, _, where = inside.strip().split(":")
     assert pid == "1" and where != mark().split(":")[2]
     assert owner_runs(inside.strip())

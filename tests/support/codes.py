@@ -27,8 +27,10 @@ NODES = (ast.Call, ast.ClassDef, ast.FunctionDef)
 """What of a tree matters here."""
 
 Functions = dict[str, set[int]]
-REPORTING: Functions = {"reject": {0}, "warn": {0}}
-"""Attributes that are called with a code (compiler/passes/report.py), and its position."""
+REPORTING: Functions = {"reject": {0}, "warn": {0}, "warning": {0}}
+"""What else is called with a code (compiler/passes/report.py, dsl/core/diagnostics.py), and its
+position.
+"""
 
 
 def of_packages(root: Path) -> dict[str, list[str]]:

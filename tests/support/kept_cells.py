@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from fairc.compiler import Cell
-from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host import archive
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.store.folder import key_of
@@ -29,14 +29,29 @@ def artefacts(engine: Engine, cell: Cell, workdir: Path) -> Path:
     if kept.exists():
         archive.unpack(kept, workdir)
         return workdir
-    result = engine.run(cell, workdir)
-    assert result.error == "", f"{result.error}\n{result.console}"
+    result = _run(engine, cell, workdir)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix=".") as scratch:
         made = Path(scratch, "made")
         archive.pack(result.artefacts, made)
         made.replace(kept)
     return result.artefacts
+
+
+def _run(engine: Engine, cell: Cell, workdir: Path) -> RawResult:
+    """Run a cell, which must not fail."""
+    result = engine.run(cell, workdir)
+    assert result.error == "", f"{result.error}\n{result.console}"
+    return result
+
+
+def run_alone(engine: Engine, cell: Cell, workdir: Path) -> RawResult:
+    """Run a cell, whatever is kept of it, on an engine of its own; it must not fail."""
+    engine.prepare()
+    try:
+        return _run(engine, cell, workdir)
+    finally:
+        engine.close()
 
 
 def measured(engine: Engine, cell: Cell, workdir: Path) -> Measurement:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
-from fairc.dsl.core.diagnostics import CompileError
+from specs import compile_spec
+
+from fairc.compiler import Cell
 from fairc.runtime.engines.base import Engine, RawResult
+from fairc.runtime.engines.uml import UmlEngine
 
 AIMD = Path(__file__).parents[2] / "examples" / "module" / "tcp_aimd.c"
 SPEC = """fexp 1
@@ -28,11 +29,14 @@ def cell_of(folder: Path, *ccas: str, source: str | None = None) -> Cell:
     (folder / "tcp_aimd.c").write_text(AIMD.read_text() if source is None else source)
     flows = (f"flow f{n} {{ cca = {cca}  workload = bulk }}" for n, cca in enumerate(ccas))
     (folder / "own.fexp").write_text(SPEC.format(flows="\n  ".join(flows)))
-    experiment, found = dsl.load(dsl.read(folder / "own.fexp"))
-    if experiment is None:
-        raise CompileError(found)
-    (cell,) = compile(experiment).cells()
+    (cell,) = compile_spec(folder / "own.fexp").cells()
     return cell
+
+
+class LoadingEngine(UmlEngine):
+    """An engine that may load modules."""
+
+    allow_modules = True
 
 
 def with_(old: str, new: str) -> str:

@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from madeimages import docker, layer
-from specs import compilation_of
+from specs import compilation_of, compile_spec
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from fairc.compiler import Cell
 from fairc.compiler.compilation import Compilation
 from fairc.compiler.plan import cell_json, parse_cell
 
@@ -240,9 +239,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
     """Return compilations, and a cell of each, by name; none is run."""
     found = {}
     for name in NAMES:
-        experiment, problems = dsl.load(dsl.read(EXAMPLES / f"{name}.fexp"))
-        assert experiment is not None, dsl.render_full(problems)
-        found[name] = _with_cell(compile(experiment))
+        found[name] = _with_cell(compile_spec(EXAMPLES / f"{name}.fexp"))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
     texts |= {"words": WORDS, "tunnel": TUNNEL, "policed": POLICED, "bucket": BUCKET}
     texts |= {"harm": HARM, "ways": WAYS, "nat": NAT, "entering": ENTERING}
@@ -256,9 +253,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         docker(Path(folder, "quic.tar"), [layer([entry])], config=config)
         found["interop"] = _with_cell(compilation_of(INTEROP, f"{folder}/interop.fexp"))
     found["custom"] = _with_cell(compilation_of(CUSTOM, CUSTOM_FILE))
-    experiment, problems = dsl.load(dsl.Source("own.fexp", OWN), name="own")
-    assert experiment is not None, dsl.render_full(problems)
-    found["own"] = _with_cell(compile(experiment, "fake"))
+    found["own"] = _with_cell(compilation_of(OWN, "own.fexp", "fake", experiment="own"))
     compilation, cell = found["image"]
     document = json.loads(cell_json(cell))
     for node in document["nodes"]:

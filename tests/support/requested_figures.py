@@ -65,16 +65,28 @@ def subject_of(path: Path) -> Subject:
     return Subject(run, results, *choose(run, results))
 
 
-def requested(path: Path, index: int = 0) -> tuple[Subject, Drawing | Sheet]:
+def _made(path: Path, index: int) -> tuple[Subject, Drawing | Sheet]:
     subject = subject_of(path)
     request = subject.run.plan.figures[index]
     return subject, next(k for k in FIGURES if k.name == request.kind).make(subject, request)
 
 
-def drawn(path: Path, index: int = 0) -> Rendered:
-    _, drawing = requested(path, index)
+def requested(path: Path, index: int = 0) -> tuple[Subject, Drawing]:
+    """Return a requested figure of a stored run, with what it is drawn from."""
+    subject, drawing = _made(path, index)
     assert isinstance(drawing, Drawing)
-    return render(drawing)
+    return subject, drawing
+
+
+def requested_table(path: Path, index: int = 0) -> tuple[Subject, Sheet]:
+    """Return the same of a figure that is a table."""
+    subject, sheet = _made(path, index)
+    assert isinstance(sheet, Sheet)
+    return subject, sheet
+
+
+def drawn(path: Path, index: int = 0) -> Rendered:
+    return render(requested(path, index)[1])
 
 
 def values_of(subject: Subject, metric: str, **keys: str) -> dict[str | None, list[float]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, compile
+from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.experiment import Experiment
 
 
@@ -38,6 +40,31 @@ def only_cell_of(text: str, name: str = "e.fexp") -> Cell:
     """Compile a spec of a single cell."""
     (cell,) = compilation_of(text, name).cells()
     return cell
+
+
+def compile_spec(source: dsl.Source | Path) -> Compilation:
+    """Compile a spec, or a file with one, that may be wrong. Raises CompileError."""
+    experiment, found = dsl.load(dsl.read(source) if isinstance(source, Path) else source)
+    if experiment is None:
+        raise CompileError(found)
+    return compile(experiment)
+
+
+def cells_of(compilation: Compilation) -> list[Cell]:
+    """Return the cells of a compilation; none where there is an error."""
+    try:
+        return list(compilation.cells())
+    except CompileError:
+        return []
+
+
+def codes_of(text: str) -> list[str]:
+    """Return the codes of the errors of a spec."""
+    try:
+        list(compile_spec(dsl.Source("e.fexp", text)).cells())
+    except CompileError as error:
+        return [diagnostic.code for diagnostic in Diagnostics(error.diagnostics).errors]
+    return []
 
 
 def dumbbell(pairs: int, processing: str = "uniform(0us, 10us)") -> str:

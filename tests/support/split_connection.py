@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from waiting import eventually
+from waiting import completed, eventually
 
 IP = shutil.which("ip") or "/usr/sbin/ip"
 NODES = ("client", "terminal", "gateway", "server")
@@ -219,7 +219,7 @@ class Split:
         """Whether TCP has sent anything again at the node of a proxy, twice over."""
         path = ("cat", "/proc/net/snmp")
         inside = (IP, "netns", "exec", self._names[role])
-        text = subprocess.run([*inside, *path], capture_output=True, text=True, check=True).stdout
+        text = completed([*inside, *path], check=True).stdout
         names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
         return int(dict(zip(names, values, strict=True))["RetransSegs"]) >= 2
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairc import dsl
-from fairc.compiler import Cell, compile
+from specs import compile_spec
+
+from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -13,9 +14,7 @@ from fairc.runtime.validity import judge
 
 def cells_of(spec: Path) -> tuple[Cell, ...]:
     """Return the cells of a file."""
-    experiment, found = dsl.load(dsl.read(spec))
-    assert experiment is not None, found
-    return tuple(compile(experiment).cells())
+    return tuple(compile_spec(spec).cells())
 
 
 def equal_artefacts(cell: Cell, programs: Path, place: Path) -> dict[str, bytes]:

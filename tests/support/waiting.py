@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 LIMIT_S = 120.0
@@ -31,6 +32,16 @@ def eventually(
         said = "" if process is None else _last_words(process)
         raise AssertionError(f"it ended before: {said}" if ended else f"it never happened: {said}")
     return found
+
+
+def completed(
+    command: Sequence[str | Path], *, check: bool = False, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; return its status and, as text, what it printed.
+
+    check: whether it must succeed. options: others of `subprocess.run`.
+    """
+    return subprocess.run(command, capture_output=True, text=True, check=check, **options)
 
 
 def ended(process: subprocess.Popen[str], limit_s: float = LIMIT_S) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from fairc.cell.workloads import PageObject
 from fairc.dsl import model
 from fairc.dsl.core.attachments import Contents, attached
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.values import Quantity, Text
@@ -113,16 +113,12 @@ def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
     """Refuse invalid JSON, at the place of the error."""
     source = Source(name.value, text)
     start = min(position, max(0, len(text) - 1))
-    raise CompileError(
-        [
-            Diagnostic(
-                "bad-har",
-                f"`{name.value}` is not JSON: {what[:1].lower()}{what[1:]}",
-                Span(source, start, min(start + 1, len(text))),
-                labels=(Label(name.span, "the recording is used here"),),
-                help="a HAR is JSON; was it saved completely?",
-            )
-        ]
+    fail(
+        "bad-har",
+        f"`{name.value}` is not JSON: {what[:1].lower()}{what[1:]}",
+        Span(source, start, min(start + 1, len(text))),
+        labels=(Label(name.span, "the recording is used here"),),
+        help="a HAR is JSON; was it saved completely?",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.validity.finding import Finding, see
+from fairc.runtime.validity.finding import Finding, invalid, see
 
 from .record import ENDS, PepRecord
 
@@ -18,14 +18,12 @@ def check(measurement: Measurement) -> Iterator[Finding]:
         assert isinstance(pep, PepRecord)
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
-                reason = (
+                yield invalid(
                     f"{pep.plan.name}.{end} is not among the processes that ran: the cell ended"
-                    f" before"
+                    f" before it could start; {see('cell.json')}"
                 )
-                reason += f" it could start; {see('cell.json')}"
-                yield Finding("invalid", reason)
         for error in pep.errors:
-            yield Finding("invalid", error)
+            yield invalid(error)
         yield from _pool(pep)
         accepted = sum(
             _over_tcp(flow.endpoints.transports, flow.endpoints.accepted_s)
@@ -33,11 +31,10 @@ def check(measurement: Measurement) -> Iterator[Finding]:
             if flow.plan.port in pep.plan.ports
         )
         if pep.joined["gateway"] < accepted:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections, and"
                 f" servers accepted {accepted}: the others went past the proxies, as the rules that"
-                f" divert them were not in force; {see(f'{pep.plan.name}.gateway.err')}",
+                f" divert them were not in force; {see(f'{pep.plan.name}.gateway.err')}"
             )
 
 
@@ -53,25 +50,20 @@ def _pool(pep: PepRecord) -> Iterator[Finding]:
         ready = pep.ready.get(end)
         name = f"{pep.plan.name}.{end}"
         if ready is None:
-            yield Finding("invalid", f"{name} was never ready: {see(f'{name}.err')}")
+            yield invalid(f"{name} was never ready: {see(f'{name}.err')}")
             continue
         if ready.cca != pep.plan.cca:
-            yield Finding(
-                "invalid",
-                (
-                    f"{name} used {ready.cca}, not {pep.plan.cca}: the kernel replaced it;"
-                    f" {see('system.json')}"
-                ),
+            yield invalid(
+                f"{name} used {ready.cca}, not {pep.plan.cca}: the kernel replaced it;"
+                f" {see('system.json')}"
             )
         if ready.window_packets < packets:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"connections of {name} began with {ready.window_packets} packets, not {packets}:"
-                f" the route's initial window was not in force; {see(f'{name}.ndjson')}",
+                f" the route's initial window was not in force; {see(f'{name}.ndjson')}"
             )
         if ready.connections < pep.plan.pool:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some could"
-                f" not be opened; {see(f'{name}.err')}",
+                f" not be opened; {see(f'{name}.err')}"
             )

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.qdisc import drops_since
-from fairc.runtime.validity.finding import Finding, busy, or_virtual, see, unread
+from fairc.runtime.validity.finding import Finding, busy, invalid, or_virtual, see, unread
 from fairc.runtime.validity.schedule import LATE_S
 
 from .record import PolicerRecord, buckets_of, policers_of
@@ -36,44 +36,37 @@ def _policing(measurement: Measurement) -> Iterator[Finding]:
     for policer in policers_of(measurement):
         name = f"{policer.plan.name}.policer"
         if name not in measurement.ending.processes:
-            yield Finding(
-                "invalid",
-                (
-                    f"{name} is not among the processes that ran: the cell ended before it could"
-                    f" start; {see('cell.json')}"
-                ),
+            yield invalid(
+                f"{name} is not among the processes that ran: the cell ended before it could"
+                f" start; {see('cell.json')}"
             )
         for error in policer.errors:
-            yield Finding("invalid", error)
+            yield invalid(error)
         if policer.total is None:
-            yield Finding(
-                "invalid",
-                (
-                    f"{name} did not report what it had done: it was ended before its time;"
-                    f" {see(f'{name}.err')}"
-                ),
+            yield invalid(
+                f"{name} did not report what it had done: it was ended before its time;"
+                f" {see(f'{name}.err')}"
             )
             continue
         if policer.total.missed:
             missed = policer.total.missed
-            yield Finding("invalid", f"{name} missed {missed} packets: {unread(measurement)}")
+            yield invalid(f"{name} missed {missed} packets: {unread(measurement)}")
         captured = len(policer.decisions)
         if captured > policer.total.packets:
-            reason = f"{name} saw {policer.total.packets} of {captured} packets that reached it:"
-            reason += f" it was ended before its time, or started late; {see(f'{name}.err')}"
-            yield Finding("invalid", reason)
+            yield invalid(
+                f"{name} saw {policer.total.packets} of {captured} packets that reached it:"
+                f" it was ended before its time, or started late; {see(f'{name}.err')}"
+            )
             continue
         if policer.total.late_s > LATE_S:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}:"
-                f" {busy(measurement)}",
+                f" {busy(measurement)}"
             )
         if policer.apart_s > MOST_APART_S:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was"
-                f" captured: {busy(measurement)}",
+                f" captured: {busy(measurement)}"
             )
         different = differences(policer)
         if different:

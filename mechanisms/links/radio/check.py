@@ -18,7 +18,7 @@ from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.qdisc import Counters
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.validity.expected_losses import LossCount, unexplained
-from fairc.runtime.validity.finding import Finding, or_busy, see
+from fairc.runtime.validity.finding import Finding, invalid, or_busy, see
 
 from .cell import Arq, RadioMedium
 from .record import NEAR_NS
@@ -55,11 +55,10 @@ def media(measurement: Measurement) -> Iterator[Finding]:
         late_s = 0.0 if sent is None else _typical_s(queue)
         grave = wrong > MOST_DIFFERENT * len(off)
         if not grave and late_s > NEAR_S:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"half of all aggregates left {queue.name} {late_s * 1e6:.3g} us or more from when"
                 f" they should have been sent: another medium was in force"
-                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}"
             )
         elif wrong:
             yield Finding(
@@ -137,19 +136,17 @@ def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]
     )
     there = dict(before[0].entry.get("options", {})) if before else {}
     if there != wanted:
-        yield Finding(
-            "invalid",
+        yield invalid(
             f"the medium of {queue.name} has {_differing(there, wanted)}: the kernel does not take"
-            f" it as given; {see('qdisc-before.json')}",
+            f" it as given; {see('qdisc-before.json')}"
         )
     counted = _thinned(after[:1]) - _thinned(before[:1])
     thinned = 0 if queue.kept_out is None else len(queue.kept_out)
     if not queue.blind and counted != thinned:
-        yield Finding(
-            "invalid",
+        yield invalid(
             f"{queue.name} kept {counted} acknowledgements out, and by their contents"
             f" {thinned}: they came in another order than was captured, or a capture is"
-            f" incomplete; {see('qdisc-after.json')}",
+            f" incomplete; {see('qdisc-after.json')}"
         )
 
 
@@ -239,18 +236,16 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
             yield from _arq_in_force(measurement, place, planned)
     for queue, planned, found in stages:
         if found.wrong > MOST_DIFFERENT * found.packets:
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"behind {queue.name} {found.wrong} of {found.packets} packets came at times"
                 f" that no number of repetitions explains: the hop has another delay, or"
-                f" another wait between them; {see('qdisc-after.json')}",
+                f" another wait between them; {see('qdisc-after.json')}"
             )
         if not LossCount(planned.loss, found.tried, found.failed).plausible_among(tests):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"behind {queue.name} {found.failed} of {found.tried} transmissions were lost;"
                 f" {unexplained(planned.loss)}: the hop has another"
-                f" one; {see('qdisc-after.json')}",
+                f" one; {see('qdisc-after.json')}"
             )
 
 
@@ -319,9 +314,8 @@ def _arq_in_force(
     there = dict(before[0].entry.get("options", {})) if before else {}
     share = there.pop("loss", -1.0)
     if there != wanted or abs(share - planned.loss) > 1e-9:
-        yield Finding(
-            "invalid",
+        yield invalid(
             f"the repetitions at {'/'.join(place)} have {_differing(there, wanted)}"
             f" (loss {share}, not {planned.loss}): the kernel does not take them as given;"
-            f" {see('qdisc-before.json')}",
+            f" {see('qdisc-before.json')}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from fairc.cell.frames import memory_bytes
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Words
 from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
@@ -47,13 +47,12 @@ def _doubts(given: LinkQueue, queue: Cake) -> Iterator[Diagnostic]:
             help="give `cake` a `rate`, or the link the `framing`",
         )
     elif queue.rate_bps is not None and queue.rate_bps >= given.rate_bps:
-        yield Diagnostic(
+        yield warning(
             code="idle-shaper",
             message="the shaper of `cake` is no slower than its link, and never shapes",
             span=given[RATE].span,
             notes=(f"the link has {given.rate_bps / 1e6:g} Mbit/s",),
             help="write a lower `rate`; a modem with its own queue is a further link",
-            severity=Severity.WARNING,
         )
 
 

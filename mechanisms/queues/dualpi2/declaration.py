@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
 from fairc.dsl.core.units import FREQUENCY, NUMBER, PACKETS, TIME
@@ -122,7 +122,7 @@ def _doubts(given: LinkQueue, queue: DualPi2) -> Iterator[Diagnostic]:
         )
     elif queue.step_ns < STEP_FRAMES * frame_ns:
         frames = queue.step_ns / frame_ns
-        yield Diagnostic(
+        yield warning(
             code="short-step",
             message=(
                 "at this rate the step of `dualpi2` marks packets that come in pairs, although no"
@@ -141,7 +141,6 @@ def _doubts(given: LinkQueue, queue: DualPi2) -> Iterator[Diagnostic]:
             ),
             help="write `step: 2pkt`, `scaled: on`, or "
             f"a step of at least {math.ceil(STEP_FRAMES * frame_ns / 10**5) / 10:g}ms",
-            severity=Severity.WARNING,
         )
 
 
@@ -156,7 +155,7 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     asking = [flow for flow in crossing if flow.options.ecn] if taken else []
     if not asking and not unknown and not any(map(_is_l4s, crossing)):
         why = "no flow requests ECN" if taken else "senders here use ECT(0), and L4S is ECT(1)"
-        yield Diagnostic(
+        yield warning(
             code="no-l4s",
             message=(
                 "no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty"
@@ -165,11 +164,10 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
             notes=(why,),
             help="write `ecn = accurate` in a flow with `cca = prague`; or `l4s: any`, and `ecn ="
             " accurate` in the flows whose CCA is made for it",
-            severity=Severity.WARNING,
         )
     for flow in asking:
         if flow not in unknown and flow.cca not in SCALABLE:
-            yield Diagnostic(
+            yield warning(
                 code="classic-as-l4s",
                 message=f"with `l4s: any` the packets of `{flow.name}` count as L4S",
                 span=flow.span,
@@ -177,7 +175,6 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
                     f"`{flow.cca}` halves its window at a mark, and L4S packets are marked often",
                 ),
                 help="leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
-                severity=Severity.WARNING,
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import PACKET_COUNT, Quantities
 from fairc.dsl.core.units import NUMBER
@@ -52,7 +52,7 @@ def _doubts(given: LinkQueue, queue: Fq) -> Iterator[Diagnostic]:
         )
     unmarked_ns = UNMARKED_PACKETS * given.frame_bytes * 8 * 10**9 // given.rate_bps
     if queue.ce_threshold_ns is not None and queue.ce_threshold_ns < unmarked_ns:
-        yield Diagnostic(
+        yield warning(
             code="unmarked-packets",
             message=(
                 "at this rate packets wait longer than `ce_threshold` of `fq` and are not marked"
@@ -65,7 +65,6 @@ def _doubts(given: LinkQueue, queue: Fq) -> Iterator[Diagnostic]:
                 ),
             ),
             help="write `fq_codel(...)` or `codel(...)`, which mark these, too",
-            severity=Severity.WARNING,
         )
 
 
@@ -77,7 +76,7 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     """
     flows = [flow for flow in crossing if flow.transport in ("tcp", "web") and flow.options.ecn]
     if CE_THRESHOLD.name in queue.options and flows:
-        yield Diagnostic(
+        yield warning(
             code="early-marks",
             message="over TCP, `ce_threshold` of `fq` counts from when the sender sent a packet",
             span=queue.span,
@@ -86,7 +85,6 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
             ),
             help="write `over = quic`, or `fq_codel(...)`, which counts from the arrival; or run it"
             " on `uml`, whose routers leave no such time on packets",
-            severity=Severity.WARNING,
         )
 
 

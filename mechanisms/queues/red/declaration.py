@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.mechanisms.queues.discipline import ECN, Discipline, LinkQueue
@@ -78,21 +78,19 @@ def _doubts(given: LinkQueue, queue: Red) -> Iterator[Diagnostic]:
             notes=(f"min is {queue.min_bytes} bytes, max is {queue.max_bytes} bytes",),
         )
     elif queue.max_bytes > given.bytes:
-        yield Diagnostic(
+        yield warning(
             code="thresholds-crossed",
             message="`max` of `red` is beyond the limit, so the queue is full before it is reached",
             span=span,
             notes=(f"max is {queue.max_bytes} bytes, the limit {given.bytes} bytes",),
-            severity=Severity.WARNING,
         )
     if queue.min_bytes < given.frame_bytes:
-        yield Diagnostic(
+        yield warning(
             code="threshold-below-packet",
             message="`min` of `red` is less than one packet",
             span=span,
             notes=(f"{queue.min_bytes} B: dropping starts as soon as anything waits",),
             help="increase `min` or the limit",
-            severity=Severity.WARNING,
         )
 
 

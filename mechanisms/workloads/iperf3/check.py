@@ -13,7 +13,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import SYN
 from fairc.runtime.measurement.record import Passage
-from fairc.runtime.validity.finding import Finding, see
+from fairc.runtime.validity.finding import Finding, flagged, see
 from fairc.runtime.validity.schedule import (
     OPENING_BYTES,
     RETRY_S,
@@ -39,10 +39,9 @@ def check(measurement: Measurement, flow: FlowRecord) -> Iterator[Finding]:
         "first",
     )
     if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
-        yield Finding(
-            "flagged",
+        yield flagged(
             f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline, or hung;"
-            f" raise `deadline`, or {see(f'{flow.plan.name}.client.err')}",
+            f" raise `deadline`, or {see(f'{flow.plan.name}.client.err')}"
         )
 
 

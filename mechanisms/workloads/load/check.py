@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
-from fairc.runtime.validity.finding import Finding, see
+from fairc.runtime.validity.finding import Finding, flagged, invalid, see
 
 from .cell import LoadWorkload
 
@@ -25,43 +25,34 @@ def check(measurement: Measurement, flow: FlowRecord) -> Iterator[Finding]:
     if len(loads) < len(workload.protocols):
         count = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
         if flow.endpoints.unended:
-            yield Finding(
-                "invalid",
-                f"{count}, and its client did not report why; "
-                f"{see(f'{flow.plan.name}.client.err')}",
+            yield invalid(
+                f"{count}, and its client did not report why; {see(f'{flow.plan.name}.client.err')}"
             )
         else:
-            yield Finding(
-                "flagged",
-                (
-                    f"{count}: its client was stopped before the others; raise `deadline` or"
-                    f" `duration`"
-                ),
+            yield flagged(
+                f"{count}: its client was stopped before the others; raise `deadline` or `duration`"
             )
     for event in flow.endpoints.reports["listening"]:
         used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
         if used != workload.quic_parameters:
             wanted = workload.quic_parameters
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{name} has QUIC parameters of {used}, not of {wanted}: its server runs with"
-                f" others; {see(f'{flow.plan.name}.server.ndjson')}",
+                f" others; {see(f'{flow.plan.name}.server.ndjson')}"
             )
     clients = {load.client for load in loads} - {workload.client}
     if clients:
-        yield Finding(
-            "invalid",
-            f"{name}: pages were loaded by {', '.join(sorted(clients))}, not by {workload.client}",
+        yield invalid(
+            f"{name}: pages were loaded by {', '.join(sorted(clients))}, not by {workload.client}"
         )
     for load in loads:
         if load.protocol not in (None, load.wanted):
-            yield Finding(
-                "invalid",
+            yield invalid(
                 f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the handshake"
-                f" of {load.wanted} failed; {see(f'{flow.plan.name}.client.ndjson')}",
+                f" of {load.wanted} failed; {see(f'{flow.plan.name}.client.ndjson')}"
             )
     if loads and all(load.error for load in loads):
-        yield Finding("flagged", f"{name}: every load failed; the first: {loads[0].error}")
+        yield flagged(f"{name}: every load failed; the first: {loads[0].error}")
 
 
 def late_s(measurement: Measurement, flow: FlowRecord) -> float:

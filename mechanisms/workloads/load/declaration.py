@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairc.cell.frames import QUIC_BYTES
-from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, Label, warning
 from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
 from fairc.dsl.core.problems import fail
@@ -132,14 +132,13 @@ class Load(Workload):
     def warnings(self, at: Span) -> Iterator[Diagnostic]:
         """Yield what a recording lost, and that no load is over HTTP/3."""
         if self.page.file is not None and self.page.remarks:
-            yield Diagnostic(
+            yield warning(
                 "har-simplified",
                 f"recording `{self.page.file.path}`: {'; '.join(self.page.remarks)}",
                 self.page.span,
-                severity=Severity.WARNING,
             )
         if self.http == "h3" and self.page_loads == 1:
-            yield Diagnostic(
+            yield warning(
                 "no-h3-load",
                 "no load of this page is over HTTP/3",
                 at,
@@ -148,7 +147,6 @@ class Load(Workload):
                     "the first load is over h2, as in a browser that does not know the server yet",
                 ),
                 help="write `loads: 2` or more, and use the loads after the first",
-                severity=Severity.WARNING,
             )
 
     def own_time_ns(self, flow: Flow, path: Path) -> int:

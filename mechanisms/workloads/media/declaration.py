@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from fairc.cell.seeds import stream_seed
 from fairc.dsl.core.attachments import Contents, attached
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import (
     A_FACTOR,
@@ -220,14 +220,13 @@ class Media(Workload):
         offered_bps = part.offered_bps(1, None)
         fixed = part.video is None or not part.video.adapts
         if fixed and flow.transport != "udp" and offered_bps > path.rate_bps:
-            yield Diagnostic(
+            yield warning(
                 "media-too-fast",
                 f"the media of `{flow.label}` have a higher rate than their bottleneck",
                 flow.span,
                 notes=(f"with headers {offered_bps / 1e6:.3g} of {path.rate_bps / 1e6:g} Mbit/s",),
                 help=("frames are ever later" if part.cancel_ns is None else "groups are cancelled")
                 + ", whatever the network does: lower the rate, or make the link faster",
-                severity=Severity.WARNING,
             )
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> MediaWorkload:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
-from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.diagnostics import Diagnostic, warning
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
@@ -47,14 +47,13 @@ class Video(Workload):
         slower = wire_bps / path.rate_bps
         left_ns = part.length_ns - max(0, part.length_ns - part.play_ns) * slower
         if slower > 1 and left_ns < part.stall_ns:
-            yield Diagnostic(
+            yield warning(
                 "video-too-fast",
                 f"the video of `{flow.label}` has a higher rate than its bottleneck",
                 flow.span,
                 notes=(f"with headers {wire_bps / 1e6:.4g} of {path.rate_bps / 1e6:g} Mbit/s",),
                 help="it stalls whatever the network does: lower the bit rate, or make the link"
                 " faster",
-                severity=Severity.WARNING,
             )
 
 

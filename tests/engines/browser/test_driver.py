@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from waiting import completed
 
 from fairc.runtime.vm import recipe
 
@@ -130,9 +131,7 @@ def run(
         "starts_ns": [0],
     }
     command = [sys.executable, str(recipe.GUEST / "browser.py"), "--epoch-ns", str(time.time_ns())]
-    return subprocess.run(
-        [*command, json.dumps(job)], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return completed([*command, json.dumps(job)], cwd=folder)
 
 
 WHOLE = objects(("/", len(PAGE)), ("/child", len(SCRIPT)))
@@ -248,7 +247,7 @@ def test_without_the_servers_key_the_driver_cannot_work(tmp_path: Path) -> None:
 def test_a_description_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
     command = [sys.executable, str(recipe.GUEST / "browser.py"), "--epoch-ns", "0", "{"]
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = completed(command, cwd=tmp_path)
 
     assert done.returncode == 2
     assert done.stderr.startswith("usage: fairc-browser --epoch-ns N JSON: ")
