@@ -580,3 +580,17 @@ def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Ma
         kept = tuple(flow for flow in scenes[name].flows if flow.name != "bbr")
         scenes[name] = replace(scenes[name], flows=kept)
     assert " Absent: `bbr` from 2 configurations." in load(subject, request).basis(("n", "loss"))
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "line(fairness.F, x: n, by: loss)",
+        "cdf(fairness.F, by: n)",
+        "boxplot(fairness.F, by: [n, loss])",
+        "histogram(fairness.F, by: loss)",
+    ],
+)
+def test_a_caption_says_whose_side_of_zero_is_whose(make_run: Maker, figure: str) -> None:
+    _, drawing = requested(run_of(make_run, figure))
+    assert drawing.caption.count("F below 0: cubic dominates; above 0: bbr.") == 1

@@ -154,7 +154,7 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
     rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
     if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
         parts.append("Empty: no cell there.")
-    return " ".join([*parts, query.basis(names)])
+    return " ".join([*parts, query.basis(names, sides=False)])
 
 
 def colouring(
