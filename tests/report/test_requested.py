@@ -594,3 +594,11 @@ def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Ma
 def test_a_caption_says_whose_side_of_zero_is_whose(make_run: Maker, figure: str) -> None:
     _, drawing = requested(run_of(make_run, figure))
     assert drawing.caption.count("F below 0: cubic dominates; above 0: bbr.") == 1
+
+
+def test_a_line_of_a_mixture_does_not_call_its_cells_too_few(make_run: Maker) -> None:
+    path = run_of(make_run, "line(goodput, x: n, by: flow) line(goodput, x: n, by: [loss, flow])")
+    mixed, apart = (requested(path, index)[1].caption for index in (0, 1))
+    assert "12 cells of each point. " in mixed and "Groups mix configurations" in mixed
+    assert "too few" not in mixed and "interval (" not in mixed
+    assert "band or bar: its 95 % interval" in apart
