@@ -602,3 +602,10 @@ def test_a_line_of_a_mixture_does_not_call_its_cells_too_few(make_run: Maker) ->
     assert "12 cells of each point. " in mixed and "Groups mix configurations" in mixed
     assert "too few" not in mixed and "interval (" not in mixed
     assert "band or bar: its 95 % interval" in apart
+
+
+def test_neighbours_have_different_markers() -> None:
+    """In grey all colours of lines look alike."""
+    markers = [style.marker_of(index)[0] for index in range(18)]
+    assert all(a != b for a, b in pairwise(markers[:6]))
+    assert len({(style.colour(i), marker) for i, marker in enumerate(markers)}) == 18

@@ -262,7 +262,8 @@ def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> l
     y = [p.value / factor for p in line.points]
     # A connected line claims that there is something between the values.
     joined = dash(line.index) if axis is None or axis.numeric else "none"
-    shape, sign = ("o", "") if joined != "none" else marker_of(line.index)
+    shape, sign = marker_of(line.index)
+    sign = sign if joined == "none" else ""
     marker = "" if axis is None or len(x) > 60 else shape
     of = [p.of for p in line.points] if marker and any(p.of for p in line.points) else []
     own = "" if of else marker
