@@ -448,18 +448,22 @@ def _sides(run: Run, measure: Measure, summaries: Sequence[Estimate]) -> str:
     else:
         found = [side(s.value) for s in summaries if s.value is not None]
     same, open_ = found.count(0), found.count(None)
+    of = counted(len(summaries), "configuration")
+    if not known:
+        return (
+            f"Of {of}, the median of {symbol} is on the side of {first} in {found.count(-1)}, on"
+            f" that of {second} in {found.count(1)} and closer than {LEAST:g} to 0 in {same}"
+            f" (steady shares of 55 % and 45 % give {LEAST:g}). Fewer than {run.repeated.needed}"
+            " repetitions each are too few for an interval, so none is shown to dominate."
+        )
     parts = [
         f"{first} dominates in {found.count(-1)}",
         f"{second} in {found.count(1)}",
         f"{same} {'shows' if same == 1 else 'show'} no difference",
         *([f"{open_} {'is' if open_ == 1 else 'are'} undecided"] if open_ else []),
     ]
-    shares = f"at least {LEAST:g} from 0, what steady shares of 55 % and 45 % give"
-    text = f"Of {counted(len(summaries), 'configuration')}, {listed(parts)}."
-    if known:
-        return (
-            f"{text} One dominates where the 95 % interval of {symbol} excludes 0 and the median is"
-            f" {shares}; there is no difference where the whole interval is closer to 0."
-        )
-    few = f"fewer than {run.repeated.needed} repetitions each are too few for an interval"
-    return f"{text} One dominates where the median of {symbol} is {shares}; {few}."
+    return (
+        f"Of {of}, {listed(parts)}. One dominates where the 95 % interval of {symbol} excludes 0"
+        f" and the median is at least {LEAST:g} from 0, what steady shares of 55 % and 45 % give;"
+        " there is no difference where the whole interval is closer to 0."
+    )
