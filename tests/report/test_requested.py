@@ -37,6 +37,7 @@ from fairc.runtime.report.figures import (
     histogram,
     line,
     matrix,
+    rows,
     scatter,
     style,
 )
@@ -609,3 +610,29 @@ def test_neighbours_have_different_markers() -> None:
     markers = [style.marker_of(index)[0] for index in range(18)]
     assert all(a != b for a, b in pairwise(markers[:6]))
     assert len({(style.colour(i), marker) for i, marker in enumerate(markers)}) == 18
+
+
+def test_no_word_of_an_axis_is_left_out() -> None:
+    """Short words cannot be cut, so in a narrow panel they stand upright."""
+    axis = NamedAxis("cca", {w: float(i) for i, w in enumerate(("reno", "cubic", "bbr"))}, False)
+    line = Line(range(3), range(3), style.SERIES[0], "none", marker="o")
+    panels = [Panel(f"n = {n}", [line]) for n in range(3)]
+    keys = [Line([2], [n], style.SERIES[0], label="a long name here") for n in range(3)]
+    panels = [replace(panel, marks=[line, *keys]) for panel in panels]
+    drawn = Chart(panels, axis, Axis("rate"), heights=(1.7, 1.15)).draw("page")
+    for axes in drawn.axes:
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["reno", "cubic", "bbr"]
+
+
+def test_rows_of_long_names_say_in_what_they_differ() -> None:
+    names = [
+        f"kind = fifo, air = {air}, first = cubic, second = cubic" for air in ("calm", "ideal")
+    ]
+    panel = rows.Panel("F", [rows.Row(name, 0.4) for name in names], Axis(low=0, high=1))
+    (axes,) = Rows([panel], 1).draw("column").axes
+    assert [text.get_text() for text in axes.texts[:2]] == names
+    narrow = Rows([panel] * 3, 3).draw("page").axes[0]
+    assert [text.get_text() for text in narrow.texts[:2]] == [
+        "fifo, calm, cubic, cubic",
+        "fifo, ideal, cubic, cubic",
+    ]

@@ -82,14 +82,16 @@ class NamedAxis:
         """Return the labels on a panel that is so wide, and whether they stand upright.
 
         A number between two others can be guessed, so some may be left out. A word cannot: words
-        that do not fit become shorter, and stand upright where they would look alike.
+        that do not fit become shorter, and stand upright where they would look alike or still do
+        not fit.
         """
         whole = [one_line(text) for text in self.places]
         if self.numeric or len(self._fitting([*map(len, whole)], inches)) == len(whole):
             return whole, False
         most = max(_LEAST, int(inches / len(self.places) / _CHARACTER) - 1)
         cut = apart(list(self.places), most)
-        if len(set(cut)) == len(set(whole)):
+        fit = len(self._fitting([*map(len, cut)], inches)) == len(cut)
+        if fit and len(set(cut)) == len(set(whole)):
             return cut, False
         return [short(text) for text in self.places], True
 
