@@ -34,6 +34,7 @@ from fairc.runtime.report.figures import (
     cdf,
     convergence,
     fairness,
+    heatmap,
     histogram,
     line,
     matrix,
@@ -510,7 +511,7 @@ def test_convergence_says_how_many_configurations_are_enough(make_run: Maker) ->
     _, drawing = requested(path)
     assert isinstance(drawing, Drawing)
     assert re.search(
-        r"(\d+ of 6|not even half of the 6) configurations are enough", drawing.caption
+        r"(\d+ of 6|Not even half of the 6) configurations are enough", drawing.caption
     )
     assert "Not shown" not in drawing.caption  # its one group has enough
 
@@ -636,3 +637,10 @@ def test_rows_of_long_names_say_in_what_they_differ() -> None:
         "fifo, calm, cubic, cubic",
         "fifo, ideal, cubic, cubic",
     ]
+
+
+def test_tiles_have_two_digits_and_whole_numbers_none_behind_the_point() -> None:
+    texts = heatmap._texts
+    assert [*texts([0.44, 2.13, 17.6, math.inf], False).values()] == ["0.44", "2.1", "18", "∞"]
+    assert [*texts([3.0, 120.0], False).values()] == ["3", "120"]
+    assert [*texts([-0.000033, 0.076], True).values()] == ["0.00", "0.08"]
