@@ -584,6 +584,14 @@ def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Ma
     assert " Absent: `bbr` from 2 configurations." in load(subject, request).basis(("n", "loss"))
 
 
+def test_a_line_of_a_mixture_does_not_call_its_cells_too_few(make_run: Maker) -> None:
+    path = run_of(make_run, "line(goodput, x: n, by: flow) line(goodput, x: n, by: [loss, flow])")
+    mixed, apart = (requested(path, index)[1].caption for index in (0, 1))
+    assert "12 cells of each point. " in mixed and "Groups mix configurations" in mixed
+    assert "too few" not in mixed and "interval (" not in mixed
+    assert "band or bar: its 95 % interval" in apart
+
+
 @pytest.mark.parametrize(
     "figure",
     [
@@ -596,14 +604,6 @@ def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Ma
 def test_a_caption_says_whose_side_of_zero_is_whose(make_run: Maker, figure: str) -> None:
     _, drawing = requested(run_of(make_run, figure))
     assert drawing.caption.count("F below 0: cubic dominates; above 0: bbr.") == 1
-
-
-def test_a_line_of_a_mixture_does_not_call_its_cells_too_few(make_run: Maker) -> None:
-    path = run_of(make_run, "line(goodput, x: n, by: flow) line(goodput, x: n, by: [loss, flow])")
-    mixed, apart = (requested(path, index)[1].caption for index in (0, 1))
-    assert "12 cells of each point. " in mixed and "Groups mix configurations" in mixed
-    assert "too few" not in mixed and "interval (" not in mixed
-    assert "band or bar: its 95 % interval" in apart
 
 
 def test_neighbours_have_different_markers() -> None:
@@ -625,6 +625,13 @@ def test_no_word_of_an_axis_is_left_out() -> None:
         assert [text.get_text() for text in axes.get_xticklabels()] == ["reno", "cubic", "bbr"]
 
 
+def test_tiles_have_two_digits_and_whole_numbers_none_behind_the_point() -> None:
+    texts = heatmap._texts
+    assert [*texts([0.44, 2.13, 17.6, math.inf], False).values()] == ["0.44", "2.1", "18", "∞"]
+    assert [*texts([3.0, 120.0], False).values()] == ["3", "120"]
+    assert [*texts([-0.000033, 0.076], True).values()] == ["0.00", "0.08"]
+
+
 def test_rows_of_long_names_say_in_what_they_differ() -> None:
     names = [
         f"kind = fifo, air = {air}, first = cubic, second = cubic" for air in ("calm", "ideal")
@@ -637,10 +644,3 @@ def test_rows_of_long_names_say_in_what_they_differ() -> None:
         "fifo, calm, cubic, cubic",
         "fifo, ideal, cubic, cubic",
     ]
-
-
-def test_tiles_have_two_digits_and_whole_numbers_none_behind_the_point() -> None:
-    texts = heatmap._texts
-    assert [*texts([0.44, 2.13, 17.6, math.inf], False).values()] == ["0.44", "2.1", "18", "∞"]
-    assert [*texts([3.0, 120.0], False).values()] == ["3", "120"]
-    assert [*texts([-0.000033, 0.076], True).values()] == ["0.00", "0.08"]
