@@ -523,3 +523,18 @@ def test_a_sweep_counts_configurations_with_different_times(make_run: Maker) -> 
     run = Run(make_run(sweep={"loss": ("0%", "1%")}, ends_s={"cubic": 20.0}))
     sentences = answer(run, Results(run)).sentences
     assert any("These times differ in 2 of 2 configurations" in each for each in sentences)
+
+
+@pytest.mark.usefixtures("without_drawing")
+def test_times_that_all_configurations_have_stand_in_a_sentence(make_run: Maker) -> None:
+    """Beside each value they would hide it; the CSV has them in every row."""
+    losses = ("0%", "1%", "2%", "5%")
+    path = make_run(sweep={"loss": losses}, ends_s={"cubic": 20.0}, repeat=2)
+    page, text, *tables = (
+        p.read_text(encoding="utf-8") for p in build(path, ("html", "md", "csv"))
+    )
+    said = "own time (cubic from 0 to 20 s and bbr from 0 to 60 s). These times differ in 4 of 4"
+    for shown in (html.unescape(page), text):
+        assert said in shown and shown.count("from 0 to 20 s") == 1
+    (rows,) = [table for table in tables if table.startswith("loss,n,")]
+    assert rows.count("goodput of cubic: from 0 to 20 s") == 4
