@@ -215,6 +215,9 @@ def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
         NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).height_below(2.0)
         == 0
     )
+    queues = {word: float(i) for i, word in enumerate(("fifo", "fq_codel", "cake"))}
+    brief = NamedAxis("q", queues, numeric=False)
+    assert brief.height_below(1.6) == 0 and brief.height_below(1.1) > 0, "`fq…el` is no queue"
     numbers = {str(10**i): float(10**i) for i in range(12)}
     assert NamedAxis("n", numbers, numeric=True).height_below(1.0) == 0.0
 
