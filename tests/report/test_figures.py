@@ -24,6 +24,7 @@ from requested_figures import subject_of
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import Drawing, defaults, rates, window
 from fairc.runtime.report.figures.base import decimate
+from fairc.runtime.report.figures.chart import Chart
 from fairc.runtime.report.figures.rates import Series, load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
 from fairc.runtime.report.figures.traces import BINS, Line, broken
@@ -103,6 +104,7 @@ def test_rates_that_would_be_flat_on_a_common_axis_have_their_own(
 
     monkeypatch.setattr(rates, "load", faster)
     drawing = rates.by_default(subject)
+    assert isinstance(drawing.picture, Chart)
     slow_top, fast_top = (panel.y and panel.y.high for panel in drawing.picture.panels)
     assert ("axis of its own" in drawing.caption) is own
     assert (slow_top is not None) is own
