@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 from representatives import few
 from requested_figures import (
     SWEEP,
@@ -647,3 +648,24 @@ def test_rows_of_long_names_say_in_what_they_differ() -> None:
         "fifo, calm, cubic, cubic",
         "fifo, ideal, cubic, cubic",
     ]
+
+
+def test_points_without_room_for_their_names_have_them_in_the_legend() -> None:
+    names = [f"{style.marker_of(i)[1]}name {i}" for i in range(18)]
+    marks = [
+        Line([0], [i], style.colour(i), "none", label=name, marker=style.marker_of(i)[0])
+        for i, name in enumerate(names)
+    ]
+    panels = [Panel(f"n = {n}", marks) for n in range(6)]
+    drawn = Chart(panels, Axis("cca"), Axis("rate"), heights=(1.7, 1.15)).draw("column")
+    assert {f"name {i}" for i in range(18)} <= {text.get_text() for text in drawn.texts}
+    shapes = [line.get_marker() for line in drawn.artists if isinstance(line, Line2D)]
+    assert shapes == [style.marker_of(i)[0] for i in range(18)]
+
+
+@pytest.mark.parametrize(("panels", "named"), [(3, [0, 1, 2]), (11, [1, 3, 5, 7, 9])])
+def test_names_of_low_axes_do_not_overlap(panels: int, named: list[int]) -> None:
+    marks = [Line([0, 1], [0, 1], style.SERIES[0])]
+    every = [Panel(f"n = {n}", marks) for n in range(panels)]
+    drawn = Chart(every, Axis("x"), Axis("share of packets"), heights=(1.7, 1.15)).draw("column")
+    assert [i for i, axes in enumerate(drawn.axes) if axes.get_ylabel()] == named
