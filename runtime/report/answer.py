@@ -48,7 +48,8 @@ class Entry:
     measure, what: the measure and its name. n: the number of values. note: the values, if
     they are too few for an interval (`lead.basis` says so once), or that all are equal; why there
     is no value; or empty. aside: of a value with sides, who dominates; of several flows, how many,
-    and their smallest and largest value; or empty. remarks: how to read it.
+    and their smallest and largest value; or empty. time: over which it is a rate, where those of
+    other flows are over others, unless `aside` has it. remarks: how to read it.
     """
 
     measure: Measure
@@ -60,6 +61,7 @@ class Entry:
     n: int
     note: str = ""
     aside: str = ""
+    time: str = ""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -69,8 +71,8 @@ class Entry:
 
     @property
     def remark(self) -> str:
-        """The aside and all remarks."""
-        return "; ".join(filter(None, (self.aside, *self.remarks)))
+        """The aside, the time and all remarks."""
+        return "; ".join(filter(None, (self.aside, self.time, *self.remarks)))
 
     @property
     def ends(self) -> Interval | None:
@@ -177,9 +179,31 @@ def answer(run: Run, results: Results) -> Answer:
         Row(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    sentences = tuple(_sentences(run, results, groups, absent))
+    common = _common_times(groups) if len(groups) > MAX_TILES else {}
+    groups = tuple(
+        replace(g, entries=tuple(_with_time(e, e.measure not in common) for e in g.entries))
+        for g in groups
+    )
+    sentences = tuple(_sentences(run, results, groups, absent, common))
     elsewhere = "; ".join(map(_name, others))  # names have commas
     return Answer(sentences, groups, _scale(run, measures), elsewhere)
+
+
+def _common_times(groups: Sequence[Row]) -> dict[Measure, str]:
+    """Return the times of rates that are the same in all configurations, for a sentence: `from 0 to
+    100 s`; each of them in every row would hide the values.
+    """
+    found: dict[Measure, set[str]] = {}
+    for e in (e for group in groups for e in group.entries if e.median):
+        found.setdefault(e.measure, set()).add(e.time)
+    return {m: time for m, times in found.items() if len(times) == 1 and (time := min(times))}
+
+
+def _with_time(of: Entry, beside: bool) -> Entry:
+    """Return an entry with its time in its aside, if that is where it stands."""
+    if not (beside and of.time):
+        return of
+    return replace(of, aside="; ".join(filter(None, (of.aside, of.time))), time="")
 
 
 def _scale(run: Run, measures: Sequence[Measure]) -> str:
@@ -277,8 +301,7 @@ def entries(
         )
         if presentation(measure.metric).has_sides:
             shown = replace(shown, aside=dominance(group.median, group.used, run.sessions))
-        if time := _time(run, results, measure, configuration):
-            shown = replace(shown, aside="; ".join(filter(None, (shown.aside, time))))
+        shown = replace(shown, time=_time(run, results, measure, configuration))
         found.append(replace(shown, remarks=tuple(filter(None, remarks))))
     return tuple(found)
 
@@ -402,10 +425,14 @@ def dominance(median: Estimate, values: Sequence[float], sessions: tuple[str, ..
 
 
 def _sentences(
-    run: Run, results: Results, groups: Sequence[Row], absent: Mapping[Measure, str]
+    run: Run,
+    results: Results,
+    groups: Sequence[Row],
+    absent: Mapping[Measure, str],
+    common: Mapping[Measure, str],
 ) -> list[str]:
     """Summarise all configurations in sentences: who dominates how often, how many have no
-    result, and what has no value anywhere.
+    result, over which times rates are, and what has no value anywhere.
     """
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
@@ -426,9 +453,16 @@ def _sentences(
         apart = sum(bool(_unequal(run, results, metric, g.configuration)) for g in groups)
         if apart:
             where = f" in {apart} of {len(groups)} configurations" if len(groups) > 1 else ""
+            times = [
+                f"{one_line(m.flow or '')} {time}"
+                for m, time in common.items()
+                if m.metric == metric
+            ]
+            each = f" ({listed(times)})" if times else ""
             sentences.append(
-                f"The {title(metric)} of each flow is over the flow's own time. These times differ"
-                f"{where}, so the values of a configuration do not add up to a rate of the link."
+                f"The {title(metric)} of each flow is over the flow's own time{each}. These times"
+                f" differ{where}, so the values of a configuration do not add up to a rate of the"
+                " link."
             )
     names: dict[str, list[str]] = {}
     for measure, reason in absent.items():
@@ -448,18 +482,22 @@ def _sides(run: Run, measure: Measure, summaries: Sequence[Estimate]) -> str:
     else:
         found = [side(s.value) for s in summaries if s.value is not None]
     same, open_ = found.count(0), found.count(None)
+    of = counted(len(summaries), "configuration")
+    if not known:
+        return (
+            f"Of {of}, the median of {symbol} is on the side of {first} in {found.count(-1)}, on"
+            f" that of {second} in {found.count(1)} and closer than {LEAST:g} to 0 in {same}"
+            f" (steady shares of 55 % and 45 % give {LEAST:g}). Fewer than {run.repeated.needed}"
+            " repetitions each are too few for an interval, so none is shown to dominate."
+        )
     parts = [
         f"{first} dominates in {found.count(-1)}",
         f"{second} in {found.count(1)}",
         f"{same} {'shows' if same == 1 else 'show'} no difference",
         *([f"{open_} {'is' if open_ == 1 else 'are'} undecided"] if open_ else []),
     ]
-    shares = f"at least {LEAST:g} from 0, what steady shares of 55 % and 45 % give"
-    text = f"Of {counted(len(summaries), 'configuration')}, {listed(parts)}."
-    if known:
-        return (
-            f"{text} One dominates where the 95 % interval of {symbol} excludes 0 and the median is"
-            f" {shares}; there is no difference where the whole interval is closer to 0."
-        )
-    few = f"fewer than {run.repeated.needed} repetitions each are too few for an interval"
-    return f"{text} One dominates where the median of {symbol} is {shares}; {few}."
+    return (
+        f"Of {of}, {listed(parts)}. One dominates where the 95 % interval of {symbol} excludes 0"
+        f" and the median is at least {LEAST:g} from 0, what steady shares of 55 % and 45 % give;"
+        " there is no difference where the whole interval is closer to 0."
+    )

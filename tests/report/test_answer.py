@@ -112,12 +112,12 @@ def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     (path / "cells.jsonl").write_text((path / "cells.jsonl").read_text() * 10)
     run = Run(path)
     found = answer(run, Results(run))
-    (sides,) = [s for s in found.sentences if "dominates" in s]
+    (sides,) = [s for s in found.sentences if "dominate" in s]
     medians = [e.median for g in found.groups if (e := g.entry(Results(run).select(F)[0]))]
     below = sum(float(m.exact) < 0 for m in medians if m)
     assert sides.startswith(
-        f"Of 4 configurations, cubic dominates in {below}, bbr in {4 - below} and 0 show no"
-        " difference. One dominates where the median of F is at least 0.01 from 0"
+        f"Of 4 configurations, the median of F is on the side of cubic in {below}, on that of bbr"
+        f" in {4 - below} and closer than 0.01 to 0 in 0 (steady shares"
     )
     page = build(path)[0].read_text(encoding="utf-8")
     assert "40 cells in all, of which 4 cells have been run" in page
@@ -380,14 +380,16 @@ def test_the_summary_counts_no_noise_as_dominance(make_run: Maker, repeat: int) 
         sweep={"x": tuple(of_each)}, fairness=False, repeat=repeat, more=more, duration_s=2.0
     )
     run = Run(path)
-    (said,) = [s for s in answer(run, Results(run)).sentences if "dominates" in s]
+    (said,) = [s for s in answer(run, Results(run)).sentences if "dominate" in s]
     counts = (
-        "cubic dominates in 1, bbr in 1, 1 shows no difference and 1 is undecided"
+        "cubic dominates in 1, bbr in 1, 1 shows no difference and 1 is undecided. One dominates"
         if repeat == 6
-        else "cubic dominates in 2, bbr in 1 and 1 shows no difference"
+        else "the median of F is on the side of cubic in 2, on that of bbr in 1 and closer than"
+        " 0.01 to 0 in 1 (steady"
     )
-    assert said.startswith(f"Of 4 configurations, {counts}. One dominates where the")
-    assert "at least 0.01 from 0, what steady shares of 55 % and 45 % give" in said
+    assert said.startswith(f"Of 4 configurations, {counts}")
+    assert ("no difference" in said) is (repeat == 6), "one value shows neither"
+    assert "shares of 55 % and 45 % give" in said
 
 
 @pytest.mark.full
@@ -521,3 +523,18 @@ def test_a_sweep_counts_configurations_with_different_times(make_run: Maker) -> 
     run = Run(make_run(sweep={"loss": ("0%", "1%")}, ends_s={"cubic": 20.0}))
     sentences = answer(run, Results(run)).sentences
     assert any("These times differ in 2 of 2 configurations" in each for each in sentences)
+
+
+@pytest.mark.usefixtures("without_drawing")
+def test_times_that_all_configurations_have_stand_in_a_sentence(make_run: Maker) -> None:
+    """Beside each value they would hide it; the CSV has them in every row."""
+    losses = ("0%", "1%", "2%", "5%")
+    path = make_run(sweep={"loss": losses}, ends_s={"cubic": 20.0}, repeat=2)
+    page, text, *tables = (
+        p.read_text(encoding="utf-8") for p in build(path, ("html", "md", "csv"))
+    )
+    said = "own time (cubic from 0 to 20 s and bbr from 0 to 60 s). These times differ in 4 of 4"
+    for shown in (html.unescape(page), text):
+        assert said in shown and shown.count("from 0 to 20 s") == 1
+    (rows,) = [table for table in tables if table.startswith("loss,n,")]
+    assert rows.count("goodput of cubic: from 0 to 20 s") == 4

@@ -11,6 +11,7 @@ import sys
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,13 +22,14 @@ from representatives import few
 from requested_figures import subject_of
 
 from fairc.runtime.report.build import build
-from fairc.runtime.report.figures import Drawing, defaults, window
+from fairc.runtime.report.figures import Drawing, defaults, rates, window
 from fairc.runtime.report.figures.base import decimate
-from fairc.runtime.report.figures.rates import load
+from fairc.runtime.report.figures.chart import Chart
+from fairc.runtime.report.figures.rates import Series, load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
 from fairc.runtime.report.figures.traces import BINS, Line, broken
 from fairc.runtime.report.render import render
-from fairc.runtime.report.run import Run
+from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.svg import themed, tidy
 from fairc.runtime.store.columns import TABLES
 
@@ -85,6 +87,29 @@ def test_a_rate_is_of_active_slots_and_ends_with_the_flow(make_run: Maker) -> No
     assert series.rates["cubic"][0, 16] == pytest.approx(total * 8 / 0.3)
     assert np.isnan(series.rates["cubic"][0, 17:]).all()
     assert np.isfinite(series.rates["bbr"]).all()
+
+
+@pytest.mark.parametrize(("factor", "own"), [(5, False), (100, True)])
+def test_rates_that_would_be_flat_on_a_common_axis_have_their_own(
+    make_run: Maker, monkeypatch: pytest.MonkeyPatch, factor: int, own: bool
+) -> None:
+    subject = subject_of(make_run(sweep={"n": ("1", "2")}, repeat=1, duration_s=3.0))
+    fast = subject.shown[-1]
+
+    def faster(run: Run, configuration: Configuration) -> Series | None:
+        found = load(run, configuration)
+        if found is None or configuration != fast:
+            return found
+        return replace(found, rates={f: r * factor for f, r in found.rates.items()})
+
+    monkeypatch.setattr(rates, "load", faster)
+    drawing = rates.by_default(subject)
+    assert isinstance(drawing.picture, Chart)
+    slow_top, fast_top = (panel.y and panel.y.high for panel in drawing.picture.panels)
+    assert ("axis of its own" in drawing.caption) is own
+    assert (slow_top is not None) is own
+    if slow_top and fast_top:
+        assert fast_top > 10 * slow_top
 
 
 def test_many_configurations_show_a_few_and_say_which(make_run: Maker) -> None:

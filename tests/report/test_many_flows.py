@@ -57,7 +57,7 @@ def test_the_answer_is_what_measure_names_over_the_sweep(report: _Report) -> Non
     (lead,) = [d for d in report.figures if d.section == "lead"]
     assert isinstance(lead, Drawing)
     assert (lead.name, lead.title) == ("answer-line", "goodput against n by flow")
-    assert names(lead.picture) == {"heavy", "light"}
+    assert names(lead.picture) == {"heavy", "\N{BLACK SQUARE} light"}
     assert "A cell has the mean over its flows." in lead.caption
 
 

@@ -66,6 +66,17 @@ def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.usefixtures("without_drawing")
+@pytest.mark.parametrize("cells", [12, 13])
+def test_a_reason_of_many_cells_folds_their_list(make_run: Maker, cells: int) -> None:
+    bad = {(0, r): ("ok", "invalid", ["base RTT is 70 ms"]) for r in range(1, cells + 1)}
+    path = make_run(repeat=14, duration_s=2.0, bad=bad)
+    page, text = (p.read_text(encoding="utf-8") for p in build(path, ("html", "md")))
+    many = cells > 12
+    assert (f"<details><summary>{cells} cells</summary>repetition 1 (" in page) is many
+    assert ("- invalid: base RTT is 70 ms (13 cells: `figures/table-reasons.csv`" in text) is many
+
+
 def test_what_is_measured_comes_first(make_run: Maker) -> None:
     """In the definitions, and in the command that prints a table."""
     text = build(make_run(repeat=2, duration_s=5.0))[0].read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 from representatives import few
 from requested_figures import (
     SWEEP,
@@ -35,9 +36,11 @@ from fairc.runtime.report.figures import (
     cdf,
     convergence,
     fairness,
+    heatmap,
     histogram,
     line,
     matrix,
+    rows,
     scatter,
     style,
 )
@@ -210,6 +213,9 @@ def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
         NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).height_below(2.0)
         == 0
     )
+    queues = {word: float(i) for i, word in enumerate(("fifo", "fq_codel", "cake"))}
+    brief = NamedAxis("q", queues, numeric=False)
+    assert brief.height_below(1.6) == 0 and brief.height_below(1.1) > 0, "`fq…el` is no queue"
     numbers = {str(10**i): float(10**i) for i in range(12)}
     assert NamedAxis("n", numbers, numeric=True).height_below(1.0) == 0.0
 
@@ -499,7 +505,7 @@ def test_convergence_says_how_many_configurations_are_enough(make_run: Maker) ->
     path = run_of(make_run, "convergence(utilization, percentile: 50, draws: 50)")
     _, drawing = requested(path)
     assert re.search(
-        r"(\d+ of 6|not even half of the 6) configurations are enough", drawing.caption
+        r"(\d+ of 6|Not even half of the 6) configurations are enough", drawing.caption
     )
     assert "Not shown" not in drawing.caption  # its one group has enough
 
@@ -568,3 +574,86 @@ def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Ma
         kept = tuple(flow for flow in scenes[name].flows if flow.name != "bbr")
         scenes[name] = replace(scenes[name], flows=kept)
     assert " Absent: `bbr` from 2 configurations." in load(subject, request).basis(("n", "loss"))
+
+
+def test_a_line_of_a_mixture_does_not_call_its_cells_too_few(make_run: Maker) -> None:
+    path = run_of(make_run, "line(goodput, x: n, by: flow) line(goodput, x: n, by: [loss, flow])")
+    mixed, apart = (requested(path, index)[1].caption for index in (0, 1))
+    assert "12 cells of each point. " in mixed and "Groups mix configurations" in mixed
+    assert "too few" not in mixed and "interval (" not in mixed
+    assert "band or bar: its 95 % interval" in apart
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "line(fairness.F, x: n, by: loss)",
+        "cdf(fairness.F, by: n)",
+        "boxplot(fairness.F, by: [n, loss])",
+        "histogram(fairness.F, by: loss)",
+    ],
+)
+def test_a_caption_says_whose_side_of_zero_is_whose(make_run: Maker, figure: str) -> None:
+    _, drawing = requested(run_of(make_run, figure))
+    assert drawing.caption.count("F below 0: cubic dominates; above 0: bbr.") == 1
+
+
+def test_neighbours_have_different_markers() -> None:
+    """In grey all colours of lines look alike."""
+    markers = [style.marker_of(index)[0] for index in range(18)]
+    assert all(a != b for a, b in pairwise(markers[:6]))
+    assert len({(style.colour(i), marker) for i, marker in enumerate(markers)}) == 18
+
+
+def test_no_word_of_an_axis_is_left_out() -> None:
+    """Short words cannot be cut, so in a narrow panel they stand upright."""
+    axis = NamedAxis("cca", {w: float(i) for i, w in enumerate(("reno", "cubic", "bbr"))}, False)
+    line = Line(range(3), range(3), style.SERIES[0], "none", marker="o")
+    panels = [Panel(f"n = {n}", [line]) for n in range(3)]
+    keys = [Line([2], [n], style.SERIES[0], label="a long name here") for n in range(3)]
+    panels = [replace(panel, marks=[line, *keys]) for panel in panels]
+    drawn = Chart(panels, axis, Axis("rate"), heights=(1.7, 1.15)).draw("page")
+    for axes in drawn.axes:
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["reno", "cubic", "bbr"]
+
+
+def test_tiles_have_two_digits_and_whole_numbers_none_behind_the_point() -> None:
+    texts = heatmap._texts
+    assert [*texts([0.44, 2.13, 17.6, math.inf], False).values()] == ["0.44", "2.1", "18", "∞"]
+    assert [*texts([3.0, 120.0], False).values()] == ["3", "120"]
+    assert [*texts([-0.000033, 0.076], True).values()] == ["0.00", "0.08"]
+
+
+def test_rows_of_long_names_say_in_what_they_differ() -> None:
+    names = [
+        f"kind = fifo, air = {air}, first = cubic, second = cubic" for air in ("calm", "ideal")
+    ]
+    panel = rows.Panel("F", [rows.Row(name, 0.4) for name in names], Axis(low=0, high=1))
+    (axes,) = Rows([panel], 1).draw("column").axes
+    assert [text.get_text() for text in axes.texts[:2]] == names
+    narrow = Rows([panel] * 3, 3).draw("page").axes[0]
+    assert [text.get_text() for text in narrow.texts[:2]] == [
+        "fifo, calm, cubic, cubic",
+        "fifo, ideal, cubic, cubic",
+    ]
+
+
+def test_points_without_room_for_their_names_have_them_in_the_legend() -> None:
+    names = [f"{style.marker_of(i)[1]}name {i}" for i in range(18)]
+    marks = [
+        Line([0], [i], style.colour(i), "none", label=name, marker=style.marker_of(i)[0])
+        for i, name in enumerate(names)
+    ]
+    panels = [Panel(f"n = {n}", marks) for n in range(6)]
+    drawn = Chart(panels, Axis("cca"), Axis("rate"), heights=(1.7, 1.15)).draw("column")
+    assert {f"name {i}" for i in range(18)} <= {text.get_text() for text in drawn.texts}
+    shapes = [line.get_marker() for line in drawn.artists if isinstance(line, Line2D)]
+    assert shapes == [style.marker_of(i)[0] for i in range(18)]
+
+
+@pytest.mark.parametrize(("panels", "named"), [(3, [0, 1, 2]), (11, [1, 3, 5, 7, 9])])
+def test_names_of_low_axes_do_not_overlap(panels: int, named: list[int]) -> None:
+    marks = [Line([0, 1], [0, 1], style.SERIES[0])]
+    every = [Panel(f"n = {n}", marks) for n in range(panels)]
+    drawn = Chart(every, Axis("x"), Axis("share of packets"), heights=(1.7, 1.15)).draw("column")
+    assert [i for i, axes in enumerate(drawn.axes) if axes.get_ylabel()] == named

@@ -34,7 +34,7 @@ def test_boxes_with_tests(make_run: Maker) -> None:
     told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     texts = texts_of(render(drawing).svg["page"])
     assert any(f"1 / 5: {told}" in text for text in texts)
-    assert "loss = 1%, n = 5 n = 6" in texts
+    assert "loss = 1%, n = 5 (n = 6)" in texts
     assert "Welch's t-test between values of n" in drawing.caption
 
 

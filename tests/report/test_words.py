@@ -93,7 +93,7 @@ def test_an_infinite_median_is_drawn_and_printed(make_run: Maker) -> None:
     assert isinstance(figure.picture, Rows)
     (panel,) = figure.picture.panels
     rows = [row.text for row in panel.rows]
-    assert rows == ["n = 1  n = 3", "n = 2  n = 2, and 1 infinite", "n = 4  n = 3"]
+    assert rows == ["n = 1 (n = 3)", "n = 2 (n = 2, and 1 infinite)", "n = 4 (n = 3)"]
     assert all(isinstance(mark, Line) for row in panel.rows for mark in row.marks), "dots, no box"
     run = Run(path)
     results = Results(run)

@@ -22,6 +22,7 @@ LOG_RATIO = 30
 _CHARACTER = 0.062  # inches, of a tick's label
 _GAP = 0.08
 _LEAST = 4  # characters of a word that is cut
+_UPRIGHT = 10  # characters of a word that stands upright before it is cut
 _LINE = 0.1  # inches, of a line of text
 
 
@@ -82,14 +83,18 @@ class NamedAxis:
         """Return the labels on a panel that is so wide, and whether they stand upright.
 
         A number between two others can be guessed, so some may be left out. A word cannot: words
-        that do not fit become shorter, and stand upright where they would look alike.
+        that do not fit become shorter, and stand upright where they are short anyway, would look
+        alike or still do not fit.
         """
         whole = [one_line(text) for text in self.places]
         if self.numeric or len(self._fitting([*map(len, whole)], inches)) == len(whole):
             return whole, False
+        if max(map(len, whole)) <= _UPRIGHT:
+            return whole, True
         most = max(_LEAST, int(inches / len(self.places) / _CHARACTER) - 1)
         cut = apart(list(self.places), most)
-        if len(set(cut)) == len(set(whole)):
+        fit = len(self._fitting([*map(len, cut)], inches)) == len(cut)
+        if fit and len(set(cut)) == len(set(whole)):
             return cut, False
         return [short(text) for text in self.places], True
 

@@ -200,8 +200,10 @@ def _rows(parts: list[Part], factor: float) -> list[Row]:
                 mark: Mark = dots(values, [top + _AT] * len(values), SERIES[0], "o", 3.2, alpha=0.8)
             else:
                 mark = Drawn(values, top + _AT, (INK, SERIES[0], SERIES[1]), notch)
-            beyond = f", and {part.endless} infinite" if part.endless else ""
-            rows.append(Row(f"{part.label}  n = {len(values)}{beyond}".strip(), _BOX, (mark,)))
+            size = f"n = {len(values)}"
+            size += f", and {part.endless} infinite" if part.endless else ""
+            text = f"{part.label} ({size})" if part.label else size
+            rows.append(Row(text, _BOX, (mark,)))
         else:
             text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in part)
             rows.append(Row(text, _TESTS, is_note=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import ceil, log
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ from .layout import (
     short,
 )
 from .marks import Line, Rule
-from .style import WIDTHS, Width, spread
+from .style import MARKERS, WIDTHS, Width, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +49,8 @@ _BETWEEN = 0.26
 _MIN_PANEL = 0.5
 NAME_HEIGHT = 8.5 / 72
 """Inches from one name at the end of a line to the next."""
+_CHARACTER = 0.06
+"""Inches of a character of an axis's name."""
 _ALONE = 1.2
 """The end of an axis with a single value, as a multiple of it."""
 
@@ -172,6 +174,7 @@ class Chart:
             return self._with_keys.draw(width)
         inches = float(panels[0].get_position().width * figure.get_figwidth())
         titles = headings([panel.heading for panel in self.panels], inches + room)
+        at = _named_panels(panels, columns, self.y.name)
         for place, (axes, panel) in enumerate(zip(panels, self.panels, strict=True)):
             for mark in panel.marks:
                 mark.draw(axes)
@@ -179,7 +182,7 @@ class Chart:
             (panel.x or self.x).apply(axes, "x", inches)  # shared axes do not share turned labels
             name_ends(axes, ends[place])
             axes.set_title(titles[place])
-            name = "" if place % columns else self.y.name
+            name = self.y.name if place in at else ""
             axes.set_ylabel((panel.y.name if panel.y else "") or name)
             if place >= len(panels) - columns:
                 axes.set_xlabel(self.x.name)
@@ -190,10 +193,10 @@ class Chart:
     def _with_keys(self) -> Chart:
         """The chart with the names of lines in the legend, where there is no room beside them."""
         named = {
-            mark.label: Key(mark.label, mark.colour, mark.dash)
+            mark.label: _key(mark.label, mark)
             for panel in self.panels
             for mark in panel.marks
-            if isinstance(mark, Line | Rule) and mark.label and mark.dash != "none"
+            if isinstance(mark, Line | Rule) and mark.label
         }
         panels = [
             replace(
@@ -243,6 +246,31 @@ class Chart:
                 axes.tick_params(labelbottom=index + columns >= count)
             panels.append(axes)
         return figure, panels, min(columns, count)
+
+
+def _key(label: str, of: Line | Rule) -> Key:
+    """Return the entry of a line in a legend; of points without a line, their marker in place of
+    the sign that their label begins with (`marker_of`).
+    """
+    if of.dash != "none":
+        return Key(label, of.colour, of.dash)
+    shape, sign = next((s, t) for s, t in reversed(MARKERS) if label.startswith(t))
+    return Key(label.removeprefix(sign), of.colour, marker=shape)
+
+
+def _named_panels(panels: Sequence[Axes], columns: int, name: str) -> range | list[int]:
+    """Return the places of the panels beside which the name of the vertical axis stands: the first
+    of each row; where rows are lower than the name is long, as many of them as have room for it.
+    """
+    first = range(0, len(panels), columns)
+    if len(first) < 2:
+        return first
+    figure = panels[0].get_figure(root=True)
+    assert figure is not None
+    upper, lower = (panels[place].get_position().y0 for place in first[:2])
+    step = ceil(len(name) * _CHARACTER / (float(upper - lower) * float(figure.get_figheight())))
+    middle = (len(first) - 1) // 2
+    return [place for row, place in enumerate(first) if (row - middle) % max(1, step) == 0]
 
 
 def add_axes(

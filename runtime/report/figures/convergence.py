@@ -147,7 +147,7 @@ def _settling(
 
 def _sufficient(found: list[Settling]) -> str:
     """Say how many configurations are enough."""
-    close = f"95 % of all subsets come within {WITHIN:.0%} of the value of all configurations"
+    close = f"95 % of all subsets come within {100 * WITHIN:g} % of the value of all configurations"
     parts = [
         (f"{p.heading}: " if p.heading else "")
         + (
@@ -157,7 +157,9 @@ def _sufficient(found: list[Settling]) -> str:
         )
         for p in found
     ]
-    return f"{'; '.join(parts)} ({close})."
+    text = "; ".join(parts)
+    # A heading is in the experiment's words, whatever their case.
+    return f"{text if found[0].heading else text[:1].upper() + text[1:]} ({close})."
 
 
 def sizes_for(n: int) -> tuple[int, ...]:

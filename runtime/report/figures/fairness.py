@@ -14,6 +14,7 @@ from .chart import Axis
 from .marks import Line, Mark, dots
 from .rows import Panel, Row, Rows
 from .style import INK, LIMIT, MUTED, SERIES
+from .wording import sides_of
 
 # More rows would make a strip that nobody reads; the table has all of them.
 MAX_ROWS = 16
@@ -23,7 +24,7 @@ _TEXT, _STRIP, _LONE = 0.14, 0.24, 0.42
 
 def by_default(subject: Subject) -> Drawing:
     """Make the figure from the cells' fairness: F where it is defined, and Jain's index."""
-    results, sessions = subject.results, subject.run.sessions
+    results = subject.results
     kinds = [value.name for value in (F, JAIN_SESSION, JAIN_SLOTS)]
     measures = [m for m in results.measures if unmarked(m.metric) in kinds]
     every = subject.run.configurations
@@ -37,11 +38,7 @@ def by_default(subject: Subject) -> Drawing:
     if not found:
         raise NothingToDraw("no fairness was measured")
     left_out = any(_numbers(results.group(m, c), counts=False) for m, cs in found for c in cs)
-    sides = (
-        f" F below 0: {one_line(sessions[0])} dominates; above 0: {one_line(sessions[1])}."
-        if len(sessions) == 2
-        else ""
-    )
+    sides = "".join(f" {whose}" for m, _ in found if (whose := sides_of(subject.run, m.metric)))
     values = [
         f"{m.metric}{' with ' + c.label if c.bindings else ''}: "
         + ", ".join(number(v, 3) for v in _numbers(results.group(m, c)))

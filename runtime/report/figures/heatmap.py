@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -154,7 +154,7 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
     rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
     if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
         parts.append("Empty: no cell there.")
-    return " ".join([*parts, query.basis(names)])
+    return " ".join([*parts, query.basis(names, sides=False)])
 
 
 def colouring(
@@ -284,9 +284,8 @@ def _tiles(
 ) -> None:
     rows, columns = orders
     tile = map_width / len(columns)
-    known = [t.value for t in found.tiles.values() if t.value < inf]
-    digits = 2 if signed else decimals_for(known, 2)
-    longest = max((len(number(v, digits)) for v in known), default=0)
+    texts = _texts([t.value for t in found.tiles.values()], signed)
+    longest = max(map(len, texts.values()), default=0)
     writes = tile > 0.052 * longest + (0.16 if signed else 0.04)
     markers: dict[tuple[str, str, bool], tuple[list[float], list[float]]] = {}
     for down, y in enumerate(rows):
@@ -302,12 +301,10 @@ def _tiles(
             axes.add_patch(_tile(along, down, facecolor=shade, gid=pick(here.of)))
             centre = along + 0.5
             if writes:
-                value = abs(here.value) if signed else here.value
-                text = "\N{INFINITY}" if endless else number(value, digits)
                 axes.text(
                     along + (0.62 if signed else 0.5),
                     down + 0.5,
-                    text,
+                    texts[here.value],
                     ha="center",
                     va="center",
                     fontsize=5.8,
@@ -324,6 +321,19 @@ def _tiles(
         dots(xs, ys, ink, marker, size, filled=sure, edge=0.8).draw(axes)
     axes.set_xlim(0, len(columns))
     axes.set_ylim(0, len(rows))
+
+
+def _texts(values: Iterable[float], signed: bool) -> dict[float, str]:
+    """Return what the tile of each value says: two significant digits, of whole numbers all; of a
+    value with sides, whose colours end at 0.5, two decimals without its sign.
+    """
+    texts = dict.fromkeys(values, "∞")
+    known = [value for value in texts if value < inf]
+    whole = all(value.is_integer() for value in known)
+    for value in known:
+        decimals = 0 if whole else decimals_for([value], 2)
+        texts[value] = f"{abs(value):.2f}" if signed else number(value, decimals)
+    return texts
 
 
 def _tile(along: int, down: int, **look: Any) -> Rectangle:

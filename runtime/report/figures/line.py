@@ -96,9 +96,10 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
         of += phases.CAPTION
     if _have_own_axes(_panels(lines), "y" in str(request.options.get("log", ""))):
         of += " Each panel has a vertical axis of its own."
+    mixed = bool(query.mixed((*x, *by, *facet)))
     return query.drawing(
         title=query.title(f"against {one_line(query.option('x'))}", by_text((*by, *facet))),
-        caption=f"{_reading(lines, sums, timed)}{of} {query.basis((*x, *by, *facet))}",
+        caption=f"{_reading(lines, sums, timed, mixed)}{of} {query.basis((*x, *by, *facet))}",
         alt=f"Line chart of {query.name}, {listed(ends, 6)}.",
         picture=_chart(query, lines, axis),
     )
@@ -143,10 +144,14 @@ def _lines(
     return [line for own in panels.values() for line in sorted(own, key=lambda line: line.index)]
 
 
-def _reading(lines: list[Line], sums: Summing, timed: bool) -> str:
+def _reading(lines: list[Line], sums: Summing, timed: bool, mixed: bool) -> str:
+    """Say what a line and its band are. mixed: groups mix configurations, which the figure's basis
+    says is why these have no interval.
+    """
     points = [p for line in lines for p in line.points]
     without = sum(p.low is None for p in points)
-    some = " where there are enough cells" if without else ""
+    some = " where there is one" if mixed else " where there are enough cells"
+    some = some if without else ""
     if definition := sums.query.definition:
         if without == len(points):
             return f"Line: {definition}; too few repetitions, or all equal, for an interval."
@@ -159,7 +164,7 @@ def _reading(lines: list[Line], sums: Summing, timed: bool) -> str:
     if not timed and sizes[-1] < sums.query.subject.run.repeated.needed:
         return f"{text}."  # the page says once that they are too few
     if without == len(points):
-        return f"{text}; too few, or all equal, for a {sums.interval}."
+        return f"{text}." if mixed else f"{text}; too few, or all equal, for a {sums.interval}."
     return f"{text}; band or bar: its {sums.interval}{some}."
 
 
@@ -257,7 +262,8 @@ def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> l
     y = [p.value / factor for p in line.points]
     # A connected line claims that there is something between the values.
     joined = dash(line.index) if axis is None or axis.numeric else "none"
-    shape, sign = ("o", "") if joined != "none" else marker_of(line.index)
+    shape, sign = marker_of(line.index)
+    sign = sign if joined == "none" else ""
     marker = "" if axis is None or len(x) > 60 else shape
     of = [p.of for p in line.points] if marker and any(p.of for p in line.points) else []
     own = "" if of else marker

@@ -50,7 +50,7 @@ from fairc.words.figures import FIGURES
 from .base import Drawing, NothingToDraw, Picture, Subject
 from .layout import Key
 from .style import colour, dash
-from .wording import absent_flows, worded
+from .wording import absent_flows, sides_of, worded
 
 USERS = "users"
 SUBFLOW = "subflow"
@@ -244,14 +244,17 @@ class Query:
         shown = " ".join(filter(None, (self.name, *parts)))
         return f"{shown}, where {one_line(where.text)}" if where else shown
 
-    def basis(self, names: Sequence[str]) -> str:
-        """Say what the figure is made of, in sentences: how many cells, mixed, left out, missing.
+    def basis(self, names: Sequence[str], *, sides: bool = True) -> str:
+        """Say what the figure is made of, in sentences: which side is whose, how many cells, mixed,
+        left out, missing.
 
-        names: what separates the figure's groups.
+        names: what separates the figure's groups. sides: False: the figure says itself what a value
+        with sides means.
         """
         run = self.subject.run
         cells = len({sample.outcome.cell for sample in self.samples})
-        text = f"n = {counted(cells, 'cell')}"
+        whose = sides_of(run, self.metric) if sides and self.expression is None else ""
+        text = f"{whose} n = {counted(cells, 'cell')}".lstrip()
         loads = [load for load in self.orders[LOAD] if load]
         if loads:
             text += f", {counted(len(self.samples), 'load')}"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
 MAX_BINS = 240
+_FLAT = 10
+"""How many times the largest rate of a panel that of another exceeds where they share no axis."""
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -138,17 +140,33 @@ def by_default(subject: Subject) -> Drawing:
         f"Line chart, {counted(len(data), 'panel')}, rate over time. Mean while active:"
         f" {'; '.join(means)}."
     )
-    chart = _chart([s for _, s in data], panel_names(subject.run, [c for c, _ in data]))
+    largest = [_largest(series) for _, series in data]
+    own = max(largest) > _FLAT * min((rate for rate in largest if rate), default=0.0) > 0
+    if own:
+        caption += " Each panel has a vertical axis of its own."
+    names = panel_names(subject.run, [c for c, _ in data])
+    chart = _chart([s for _, s in data], names, largest, own)
     return Drawing("rates", "time", "Rates of the flows", caption, alt, chart)
 
 
-def _chart(data: list[Series], names: list[str]) -> Chart:
-    known = [rates for s in data for rates in (*s.rates.values(), s.capacity) if rates is not None]
-    largest = max(float(np.nanmax(rates, initial=0.0)) for rates in known)
-    scale = scale_for("bit/s", [largest])
+def _largest(series: Series) -> float:
+    """Return the largest rate that a panel shows, bit/s."""
+    known = [rates for rates in (*series.rates.values(), series.capacity) if rates is not None]
+    return max(float(np.nanmax(rates, initial=0.0)) for rates in known)
+
+
+def _chart(data: list[Series], names: list[str], largest: list[float], own: bool) -> Chart:
+    """Return a panel for each series. largest: the largest rate of each; own: whether each has a
+    vertical axis of its own.
+    """
+    scale = scale_for("bit/s", largest)
+
+    def upright(name: str, rate: float) -> Axis:
+        return Axis(name, 0, rate / scale.factor * 1.05 or 1)
+
     order = {flow: i for i, flow in enumerate(dict.fromkeys(f for s in data for f in s.rates))}
     panels = []
-    for series, name in zip(data, names, strict=True):
+    for series, name, most in zip(data, names, largest, strict=True):
         marks: list[Mark] = [Behind(series.behind)]
         if series.capacity is not None:
             carried, dashed = series.capacity / scale.factor, (0, (4, 2))
@@ -165,12 +183,12 @@ def _chart(data: list[Series], names: list[str]) -> Chart:
             if len(rates) > 1:
                 marks.append(Band(times, np.nanmin(kept, axis=0), np.nanmax(kept, axis=0), paint))
             marks.append(Line(times, np.nanmedian(kept, axis=0), paint, dash(order[flow]), flow))
-        panels.append(Panel(name, marks))
+        panels.append(Panel(name, marks, y=upright("", most) if own else None))
     last = max(float(s.t_s[-1]) + s.bin_s / 2 for s in data)
     return Chart(
         panels,
         Axis("time (s)", min(0.0, float(data[0].t_s[0])), last),
-        Axis(scale.unit, 0, largest / scale.factor * 1.05 or 1),
+        upright(scale.unit, max(largest)),
         heights=(1.5, 1.05),
     )
 

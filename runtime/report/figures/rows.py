@@ -85,13 +85,14 @@ class Rows:
 
 def _draw(axes: Axes, panel: Panel, inches: float, title: str) -> None:
     top = 0.0
+    texts = iter(headings([row.text for row in panel.rows if not row.is_note], inches))
     for row in panel.rows:
         for mark in row.marks:
             mark.draw(axes)
         axes.text(
             0,
             top + (_NOTE if row.is_note else _TEXT),
-            cut(row.text, int(inches / 0.05)),
+            cut(row.text, int(inches / 0.05)) if row.is_note else next(texts),
             va="center",
             fontsize=6.0 if row.is_note else 6.2,
             color=MUTED,

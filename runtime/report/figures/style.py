@@ -1,5 +1,5 @@
-"""The style of all figures: paper sizes, fonts, colours that work in grey and for colour-blind
-readers.
+"""The style of all figures: paper sizes, fonts, colours that colour-blind readers tell apart, and
+markers and dashes where grey shows no colours.
 """
 
 from __future__ import annotations
@@ -127,10 +127,12 @@ def dash(index: int) -> Dash:
 
 
 def marker_of(index: int) -> tuple[str, str]:
-    """Return the marker of the n-th flow, and what begins its name where no line leads there: it
-    changes when the colours begin anew.
+    """Return the marker of the n-th flow, and what begins its name where no line leads there.
+
+    Neighbours have different ones, because their colours look alike in grey; and so have those of
+    one colour.
     """
-    return MARKERS[index // len(SERIES) % len(MARKERS)]
+    return MARKERS[(index + index // len(SERIES)) % len(MARKERS)]
 
 
 def spread(positions: Sequence[float], gap: float) -> list[float]:

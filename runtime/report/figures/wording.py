@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.names import called
 from fairc.runtime.formatting import counted, listed, one_line
+from fairc.runtime.metrics.registry import presentation
 from fairc.runtime.report.run import Run
 
 MOST = 4
@@ -35,6 +37,17 @@ def valued(key: Sequence[str]) -> str:
 def by_text(names: Sequence[str]) -> str:
     """Return `by loss and flow`, or nothing."""
     return f"by {listed([one_line(n) for n in names])}" if names else ""
+
+
+def sides_of(run: Run, metric: str) -> str:
+    """Say which session a value with sides favours below 0, and which above; empty for a metric
+    without sides, or of sessions that it names itself.
+    """
+    name = unmarked(metric)
+    if len(run.sessions) != 2 or name != metric or not presentation(metric).has_sides:
+        return ""
+    first, second = map(one_line, run.sessions)
+    return f"{name.rpartition('.')[2]} below 0: {first} dominates; above 0: {second}."
 
 
 def absent_flows(run: Run, flows: Sequence[str], configurations: Collection[str]) -> str:
