@@ -184,7 +184,8 @@ def _hops(neighbours: Mapping[str, Sequence[str]], start: str) -> dict[str, floa
 
 
 def length(cell: Cell) -> float:
-    """Return how long a cell lasts if every bottleneck is always busy and shared equally, s.
+    """Return how long a cell lasts if every bottleneck is shared equally, and busy once slow start
+    has filled it, s.
 
     A flow's file needs its frames' time at the rate times the flows that share the bottleneck; the
     last of several equal flows ends when all of their bytes have passed. A video lasts as long as
@@ -208,6 +209,7 @@ def length(cell: Cell) -> float:
         elif wanted_bytes(flow) is not None:
             equal_s = work_s(flow, rates[flow.bottleneck]) * sharing[flow.bottleneck]
             shared_s = min(equal_s, waiting[flow.bottleneck])
+            shared_s += starting_s(cell, flow, rates[flow.bottleneck])
             busy_s = max(shared_s, losing_s(cell, flow, lossy))
             alone_s = flow.workload.alone_s(flow)
             waits = flow.workload.pauses
@@ -218,6 +220,29 @@ def length(cell: Cell) -> float:
         return 0.0
     chosen = min(ends) if cell.stop == "first" else max(ends)
     return min(chosen, min(limits) / 1e9)
+
+
+def starting_s(cell: Cell, flow: Flow, rate_bps: int) -> float:
+    """Return how long a flow does not fill a link of this rate while it starts, s: in the round
+    trips of its handshake and of its request, and in those of slow start, whose windows grow
+    twofold; 0 of workloads that pause, which count their own round trips.
+
+    Between proxies connections are open and their windows large: only the request's is left.
+    """
+    if flow.transport == "udp" or flow.workload.pauses:
+        return 0.0
+    rtt_s = flow.base_rtt_ns / 1e9
+    if cell.is_split:
+        return rtt_s
+    packet_s = flow.frame_bytes * 8 / rate_bps
+    left = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu) / flow.connections
+    window = float(flow.options.initial_window_packets)
+    idle_s = 2 * rtt_s
+    while window < left and window * packet_s < rtt_s:
+        idle_s += rtt_s - window * packet_s
+        left -= window
+        window *= 2
+    return idle_s
 
 
 def losing_s(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
