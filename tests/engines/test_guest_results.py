@@ -129,7 +129,9 @@ def test_results_of_a_module_that_take_all_memory_fail_its_cell_alone(
         engine="uml",
         image="i",
     )
-    cell = SimpleNamespace(modules=modules, kernel=kernel)
+    ending = {"id": "c", "epoch_ns": 0, "ended_ns": 10**9, "ended_by": "finished", "processes": {}}
+    (tmp_path / "cell.json").write_text(json.dumps(ending))
+    cell = SimpleNamespace(modules=modules, kernel=kernel, deadline_ns=10**10)
     job: Any = SimpleNamespace(
         cell=cell, result=result, artefacts=tmp_path, folder=tmp_path, console=""
     )
