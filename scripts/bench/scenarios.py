@@ -49,15 +49,10 @@ experiment bench {{
 }}
 """
 INTRODUCTION = (
-    (
-        "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs,"
-        " three captures. `mininet` runs in real time and"
-    ),
-    (
-        "without the delay, which a host's kernel may not support; its queue holds 50 ms. ns-3"
-        " has its own TCP model and captures the same"
-    ),
-    "packets. CPU time is that of all processes of a cell, without its analysis.",
+    "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs, three"
+    " captures. `mininet` runs in real time and without the delay, which a host's kernel may not"
+    " support; its queue holds 50 ms. ns-3 has its own TCP model and captures the same packets. CPU"
+    " time covers all processes of a cell, without its analysis."
 )
 HEADER = (
     (
