@@ -84,8 +84,9 @@ def test_plan_as_json(fairc: Fairc) -> None:
         *("comparisons", "settling"),
     ]
     assert (plan["experiment"], plan["configurations"], plan["cells"]) == ("tiny", 2, 6)
-    # Two files of 100 kB take 1.673 s at 1 Mbit/s, with their headers; half of it at 2 Mbit/s.
-    assert plan["virtual_s"] == pytest.approx(3 * 1.5 * 1.673, rel=0.05)
+    # Two files of 100 kB take 1.673 s at 1 Mbit/s, with their headers; half of it at 2 Mbit/s. Two
+    # round trips of 50 ms go by before.
+    assert plan["virtual_s"] == pytest.approx(3 * (1.5 * 1.673 + 2 * 0.1), rel=0.05)
     assert not Path("results").exists()
 
 
