@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MOST_JSON_BYTES = 4 << 20
 MOST_FILES = 10_000
-"""In an image's tar: its layers and documents, and those of others beside it."""
+"""Files in an image's tar: layers, documents, and whatever else is there."""
 MOST_LAYERS = 127
 """As many as Docker allows."""
 MOST_VARIABLES, MOST_VARIABLE_CHARACTERS = 100, 1000

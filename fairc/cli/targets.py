@@ -218,7 +218,7 @@ def check(engine: str, staged: Path, allowed: Allowed) -> None:
 
 
 class Code:
-    """The code of others that cells name."""
+    """Third-party code that cells would run."""
 
     def __init__(self) -> None:
         self._images: set[str] = set()

@@ -211,7 +211,7 @@ def head(kind: bytes, size: int = 0, name: str = "x") -> bytes:
 
 
 def common(number: int) -> bytes:
-    """Return a header that sets so many values for all members of a tar."""
+    """Return a global header with this number of values, which apply to every member."""
     records = b"".join(b"15 k%07d=1\n\n" % n for n in range(number))
     return head(b"g", len(records)) + records + bytes(-len(records) % 512)
 

@@ -110,7 +110,7 @@ def cut_off() -> bytes:
 
 
 def common(number: int) -> bytes:
-    """Return a header that sets so many values for all members, each of which gets a copy."""
+    """Return a global header with this number of values; tarfile copies them for every member."""
     records = b"".join(b"15 k%07d=1\n\n" % n for n in range(number))
     return bytes(header(b"g", size=len(records))) + records + bytes(-len(records) % 512)
 

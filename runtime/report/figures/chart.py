@@ -51,6 +51,10 @@ NAME_HEIGHT = 8.5 / 72
 """Inches from one name at the end of a line to the next."""
 _CHARACTER = 0.06
 """Inches of a character of an axis's name."""
+_FLAT = 10
+"""How many times the largest value of a panel that of another exceeds where they share no axis."""
+OWN_AXES = " Each panel has a vertical axis of its own."
+"""Says so in a caption, where `have_own_axes`."""
 _ALONE = 1.2
 """The end of an axis with a single value, as a multiple of it."""
 
@@ -246,6 +250,14 @@ class Chart:
                 axes.tick_params(labelbottom=index + columns >= count)
             panels.append(axes)
         return figure, panels, min(columns, count)
+
+
+def have_own_axes(largest: Sequence[float]) -> bool:
+    """Return whether each panel has a vertical axis of its own: on a common one, what is in some of
+    them would be flat. largest: the largest absolute value of each.
+    """
+    known = [value for value in largest if value]
+    return max(known, default=0.0) > _FLAT * min(known, default=0.0)
 
 
 def _key(label: str, of: Line | Rule) -> Key:

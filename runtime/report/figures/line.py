@@ -14,7 +14,7 @@ from fairc.runtime.report.backdrop import Backdrop, explained
 from . import overtime, phases
 from .axis import NamedAxis, named_axis, wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .chart import WIDE_LEFT, Axis, Chart, Panel
+from .chart import OWN_AXES, WIDE_LEFT, Axis, Chart, Panel, have_own_axes
 from .marks import Band, Bars, Behind, Endless, Mark, Rule
 from .marks import Line as Drawn
 from .overtime import Point
@@ -24,8 +24,6 @@ from .style import colour, dash, marker_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
-_FLAT = 10
-"""How many times the largest value of a panel that of another exceeds where they share no axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
     if any(_lanes(lines, line) for line in lines):
         of += phases.CAPTION
     if _have_own_axes(_panels(lines), "y" in str(request.options.get("log", ""))):
-        of += " Each panel has a vertical axis of its own."
+        of += OWN_AXES
     mixed = bool(query.mixed((*x, *by, *facet)))
     return query.drawing(
         title=query.title(f"against {one_line(query.option('x'))}", by_text((*by, *facet))),
@@ -231,11 +229,10 @@ def _ends(lines: Sequence[Line]) -> list[float]:
 
 
 def _have_own_axes(panels: Mapping[str, Sequence[Line]], log: bool) -> bool:
-    """Return whether each panel has a vertical axis of its own: on a common one, what is in some of
-    them would be flat.
-    """
-    largest = [max(map(abs, found)) for own in panels.values() if any(found := _ends(own))]
-    return not log and max(largest, default=0.0) > _FLAT * min(largest, default=0.0)
+    """Return whether each panel has a vertical axis of its own."""
+    return not log and have_own_axes(
+        [max(map(abs, _ends(own)), default=0.0) for own in panels.values()]
+    )
 
 
 def _vertical(name: str, values: Sequence[float], factor: float, free: float, log: bool) -> Axis:

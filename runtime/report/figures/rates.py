@@ -15,7 +15,7 @@ from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
-from .chart import Axis, Chart, Panel
+from .chart import OWN_AXES, Axis, Chart, Panel, have_own_axes
 from .marks import Band, Behind, Line, Mark
 from .style import LIMIT, colour, dash
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 # A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
 MAX_BINS = 240
-_FLAT = 10
-"""How many times the largest rate of a panel that of another exceeds where they share no axis."""
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -141,9 +139,9 @@ def by_default(subject: Subject) -> Drawing:
         f" {'; '.join(means)}."
     )
     largest = [_largest(series) for _, series in data]
-    own = max(largest) > _FLAT * min((rate for rate in largest if rate), default=0.0) > 0
+    own = have_own_axes(largest)
     if own:
-        caption += " Each panel has a vertical axis of its own."
+        caption += OWN_AXES
     names = panel_names(subject.run, [c for c, _ in data])
     chart = _chart([s for _, s in data], names, largest, own)
     return Drawing("rates", "time", "Rates of the flows", caption, alt, chart)
