@@ -26,7 +26,10 @@ RUN = Path(tempfile.gettempdir()) / f"fairc-test-docker-{os.getuid()}"
 DATA = cache_directory() / "test-docker"  # keeps the image from one test run to the next
 SOCKET = RUN / "docker.sock"
 START_S = 60.0
-# Nothing of the host's network is changed: no rules, no default bridge, no forwarding.
+# The engine has a network namespace of its own and changes nothing there: no rules, no default
+# bridge, no forwarding. In the host's, rules that another engine has left, as `-P FORWARD DROP`,
+# would drop every packet between two containers.
+NAMESPACE = ("unshare", "--net", "--")
 OPTIONS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none")
 
 
@@ -114,7 +117,7 @@ def start() -> subprocess.Popen[bytes]:
     """Start the engine, which is told to end when this process ends; return when it answers."""
     DATA.mkdir(parents=True, exist_ok=True)
     command = [
-        *("setpriv", "--pdeathsig", "TERM", DAEMON, *OPTIONS),
+        *("setpriv", "--pdeathsig", "TERM", *NAMESPACE, DAEMON, *OPTIONS),
         *(f"--data-root={DATA}", f"--exec-root={RUN / 'exec'}", f"--pidfile={RUN / 'pid'}"),
         *("--host", f"unix://{SOCKET}"),
     ]
