@@ -210,7 +210,7 @@ def _head(script: str = "") -> dict[str, str]:
     return {
         "style": Markup(style),
         "policy": f"default-src 'none'; style-src '{_digest(style)}';{scripts} img-src data:;"
-        " base-uri 'none'",
+        " base-uri 'none'; form-action 'none'",
     }
 
 

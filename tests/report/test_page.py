@@ -62,6 +62,7 @@ def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
     directives = html.unescape(policy[1])
     assert directives.startswith("default-src 'none'; ")
     assert f"style-src 'sha256-{digest}'" in directives
+    assert directives.endswith("base-uri 'none'; form-action 'none'")
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
 
