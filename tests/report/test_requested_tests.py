@@ -38,6 +38,18 @@ def test_boxes_with_tests(make_run: Maker) -> None:
     assert "Welch's t-test between values of n" in drawing.caption
 
 
+def test_tests_are_whole_in_the_narrowest_panel(make_run: Maker) -> None:
+    losses = ("0.001%", "0.125%", "1.25%")
+    report = "boxplot(fairness.F, by: loss, facet: n, test: wilcoxon)"
+    path = run_of(make_run, report, {"loss": losses, "n": ("1", "2")})
+    _, drawing = requested(path)
+    for svg in render(drawing).svg.values():
+        told = [text for text in texts_of(svg) if "p = " in text or "p < " in text]
+        pairs = [part.partition(":")[0] for text in told for part in text.split("; ")]
+        assert pairs == [" / ".join(pair) for pair in combinations(losses, 2)] * 2
+        assert not any("…" in text for text in told)
+
+
 def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
     path = make_run(
         sweep=SWEEP,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +216,23 @@ def test_no_figure_is_taller_than_a_page(make_run: Maker) -> None:
                 figure = drawing.picture.draw(width)
             assert figure.get_figheight() <= MAX_HEIGHT + 1e-9, (drawing.name, width)
             assert figure.get_figwidth() == inches
+
+
+@pytest.mark.full
+def test_text_between_many_boxes_can_be_read(make_run: Maker) -> None:
+    run = subject_of(make_run(**numbered(*(str(i) for i in range(1, 15)))))
+    drawing = made(run, "boxplot", "goodput", **BOX)
+    for width in WIDTHS:
+        with paper_style():
+            (axes,) = drawing.picture.draw(width).axes
+        rows = [text for text in axes.texts if text.get_text().endswith("(n = 2)")]
+        assert len(rows) == 28
+        for upper, lower in pairwise(rows):
+            points = float(upper.get_fontsize())
+            assert points >= 5
+            apart = upper.get_position()[1] - lower.get_position()[1]
+            inches = abs(apart) / abs(axes.get_ylim()[0]) * axes.get_position().height * MAX_HEIGHT
+            assert inches * 72 > 2 * points
 
 
 def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) -> None:

@@ -26,12 +26,14 @@ from .chart import Axis
 from .marks import Box as Drawn
 from .marks import Mark, dots
 from .query import Names, Query, load
-from .rows import Panel, Row, Rows
+from .rows import Panel, Row, Rows, note_length
 from .style import INK, SERIES
 from .wording import by_text, headed, valued, worded
 
 _BOX, _TESTS, _AT = 0.43, 0.17, 0.26
 """Heights of the rows of a box and of tests; where a box is below the top of its row, inches."""
+_ACROSS = 2
+"""Panels side by side on a page."""
 _READING = (
     "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile distances;"
     " dots: values beyond."
@@ -155,12 +157,13 @@ def requested(subject: Subject, request: FigureRequest) -> Drawing:
         query.basis((*by, *facet)),
     )
     axis, factor = Axis(query.label, log=log, bins=6), query.scale.factor
-    drawn = [Panel(heading, _rows(parts, factor), axis) for heading, parts in panels.items()]
+    note = note_length(len(panels), len(boxes), _ACROSS)
+    drawn = [Panel(heading, _rows(parts, factor, note), axis) for heading, parts in panels.items()]
     return query.drawing(
         title=query.title(by_text((*by, *facet))),
         caption=" ".join(filter(None, caption)),
         alt=f"Box plot of {query.name}. Medians: {listed(medians, 8)}.",
-        picture=Rows(drawn, across=2),
+        picture=Rows(drawn, _ACROSS),
     )
 
 
@@ -187,7 +190,8 @@ def _parts(
     return parts
 
 
-def _rows(parts: list[Part], factor: float) -> list[Row]:
+def _rows(parts: list[Part], factor: float, note: int) -> list[Row]:
+    """Return the rows of a panel; note: the characters that fit into one about tests."""
     rows: list[Row] = []
     top = 0.0
     for part in parts:
@@ -204,11 +208,27 @@ def _rows(parts: list[Part], factor: float) -> list[Row]:
             size += f", and {part.endless} infinite" if part.endless else ""
             text = f"{part.label} ({size})" if part.label else size
             rows.append(Row(text, _BOX, (mark,)))
+            top += _BOX
         else:
-            text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in part)
-            rows.append(Row(text, _TESTS, is_note=True))
-        top += rows[-1].height
+            lines = _lines([f"{pair.label}: {p_text(pair.p)}" for pair in part], note)
+            rows += [Row(line, _TESTS, is_note=True) for line in lines]
+            top += _TESTS * len(lines)
     return rows
+
+
+def _lines(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts one after the other, in as few lines as have room for them.
+
+    >>> _lines(["a / b: p = 0.1", "a / c: p < 0.001", "b / c: no p"], 32)
+    ['a / b: p = 0.1; a / c: p < 0.001', 'b / c: no p']
+    """
+    lines = [*texts[:1]]
+    for text in texts[1:]:
+        if len(longer := f"{lines[-1]}; {text}") <= most:
+            lines[-1] = longer
+        else:
+            lines.append(text)
+    return lines
 
 
 def _pairs(
