@@ -46,6 +46,7 @@ FULL = (
     "engines/test_prio_waits.py",
     "engines/test_uml_hosts.py",
     "engines/test_vm.py",
+    "engines/test_words_on_vm.py",
     "report/test_browser.py",
     "torture/test_short.py",
     "vm/test_snapshot_whole.py",
